@@ -1,0 +1,1 @@
+"""Dialects: Kubernetes objects to the model. Pure functions, one file per dialect; this is the core one."""

@@ -1,0 +1,103 @@
+"""Mistakes in objects: which field, what was found there, and what is allowed.
+
+A pending pod of ours with a mistake is refused. A pod that is on a node already takes its room whatever its
+object says, so there the first mistake is only remembered, and reading goes on.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from phalanx.model.quantity import shown
+from phalanx.model.task import Hold
+
+#: A DNS-1123 subdomain: how Kubernetes lets objects be named.
+_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+NAME_MAX = 253
+NAME_ALLOWED = f"at most {NAME_MAX} lower-case letters, digits, '-' and '.', with a letter or digit at both ends"
+
+_TOKEN = re.compile(r"\.(?P<name>\w+)|\[(?P<index>[0-9]+)\]|\[\.\.\.\]")
+_ERROR = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
+_EXPECTED = re.compile(r"Expected `(?P<types>[^`]*)`(?P<bound> [<>]=? -?[0-9]+)?.*", re.DOTALL)
+_MISSING = re.compile(r"Object missing required field `(?P<name>[^`]*)`")
+_WORDS = {
+    "str": "a string", "int": "a whole number", "float": "a number", "bool": "true or false",
+    "object": "a map", "array": "a list",
+}  # fmt: skip
+
+
+class Mistake(ValueError):
+    """One bad field of an object."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+        self.message = message
+
+
+@dataclass(slots=True)
+class Mistakes:
+    """What a mistake leads to: strict, it ends the reading; else the first one is kept."""
+
+    strict: bool
+    first: Hold | None = None
+
+    def note(self, field: str, message: str) -> None:
+        """Tell of a mistake."""
+        if self.strict:
+            raise Mistake(field, message)
+        self.first = self.first or Hold(field, message)
+
+
+def one_of(found: object, allowed: tuple[str, ...]) -> str:
+    """Return the sentence for a value outside a known set."""
+    return f"found {shown(found)}, allowed is {', '.join(allowed)}"
+
+
+def is_name(text: str) -> bool:
+    """Tell whether Kubernetes would take this as the name of an object."""
+    return len(text) <= NAME_MAX and _NAME.fullmatch(text) is not None
+
+
+def under(path: str, key: str) -> str:
+    """Return the path of a key in a map: `requests.cpu`, `annotations[phalanx.dev/gang]`."""
+    if key.replace("-", "").isalnum() and key.isascii() and len(key) < 64:
+        return f"{path}.{key}"
+    return f"{path}[{key if re.fullmatch(r'[!-Z^-~]{1,316}', key) else shown(key)}]"
+
+
+def of_wrong_type(error: str, document: Any) -> tuple[str, str]:
+    """Turn the decoder's error into the field and the sentence, with what really stands there."""
+    parts = _ERROR.fullmatch(error)
+    assert parts is not None
+    field, found = _follow(document, parts["path"] or "")
+    if parts["key"]:
+        odd = next((key for key in found if not isinstance(key, str)), None)
+        return field, f"found the key {shown(odd)}, allowed is a string (in quotes)"
+    if missing := _MISSING.fullmatch(parts["what"]):
+        return f"{field}.{missing['name']}".lstrip("."), "missing"
+    expected = _EXPECTED.fullmatch(parts["what"])
+    if expected is None:
+        return field, parts["what"]
+    words = [_WORDS.get(word, word) for word in expected["types"].split(" | ") if word != "null"]
+    allowed = " or ".join(words) + (expected["bound"] or "")
+    unquoted = words == ["a string"] and isinstance(found, int | float)
+    return field, f"found {shown(found)}, allowed is {allowed}{' (put it in quotes)' if unquoted else ''}"
+
+
+def _follow(document: Any, path: str) -> tuple[str, Any]:
+    """Return the field at the decoder's path, and its value."""
+    field, value = "", document
+    for token in _TOKEN.finditer(path):
+        if token["name"]:
+            value = value.get(token["name"]) if isinstance(value, Mapping) else None
+            field = f"{field}.{token['name']}".lstrip(".")
+        elif token["index"]:
+            value = value[int(token["index"])]
+            field = f"{field}[{token['index']}]"
+        else:
+            # The decoder does not say which key of a map of strings it is.
+            key = next(key for key, one in value.items() if not isinstance(one, str))
+            field, value = under(field, key), value[key]
+    return field, value

@@ -1,0 +1,282 @@
+"""The fields of Kubernetes objects that are read, and no others: what is not declared here is skipped.
+
+Any list or map may be null. Quantities and times are checked by hand (`Any`), so that a message can name the
+very field; everything else is checked while it is decoded.
+"""
+
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta, Struct, field
+
+Amounts: TypeAlias = dict[str, Any] | None
+Strings: TypeAlias = dict[str, str] | None
+Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
+Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+class Owner(Struct, gc=False):
+    """An owner reference."""
+
+    controller: bool | None = None
+
+
+class Metadata(Struct, gc=False, rename="camel"):
+    """What every object has."""
+
+    name: str
+    namespace: str | None = None
+    uid: str | None = None
+    labels: Strings = None
+    annotations: Strings = None
+    creation_timestamp: Any = None
+    deletion_timestamp: Any = None
+    deletion_grace_period_seconds: int | None = None
+    owner_references: list[Owner] | None = None
+
+
+class Resources(Struct, gc=False):
+    """Requests and limits of a container or of a pod."""
+
+    requests: Amounts = None
+    limits: Amounts = None
+
+
+class ContainerPort(Struct, gc=False, rename="camel"):
+    """A port of a container."""
+
+    container_port: Port | None = None
+    host_port: Port | None = None
+    host_ip: str | None = field(default=None, name="hostIP")
+    protocol: str | None = None
+
+
+class RestartRule(Struct, gc=False):
+    """When and what to restart."""
+
+    action: str | None = None
+
+
+class Container(Struct, gc=False, rename="camel"):
+    """A container or an init container."""
+
+    name: str | None = None
+    resources: Resources | None = None
+    ports: list[ContainerPort] | None = None
+    restart_policy: str | None = None
+    restart_policy_rules: list[RestartRule] | None = None
+
+
+class Expression(Struct, gc=False):
+    """One requirement of a selector."""
+
+    key: str | None = None
+    operator: str | None = None
+    values: list[str] | None = None
+
+
+class NodeTerm(Struct, gc=False, rename="camel"):
+    """A node selector term."""
+
+    match_expressions: list[Expression] | None = None
+    match_fields: list[Expression] | None = None
+
+
+class NodeTerms(Struct, gc=False, rename="camel"):
+    """Node selector terms, one of which must match."""
+
+    node_selector_terms: list[NodeTerm] | None = None
+
+
+class WeightedNodeTerm(Struct, gc=False):
+    """A preferred node term."""
+
+    weight: Weight
+    preference: NodeTerm | None = None
+
+
+class NodeAffinity(Struct, gc=False):
+    """What a pod wants of its node."""
+
+    required: NodeTerms | None = field(default=None, name=_REQUIRED)
+    preferred: list[WeightedNodeTerm] | None = field(default=None, name=_PREFERRED)
+
+
+class Selector(Struct, gc=False, rename="camel"):
+    """A label selector."""
+
+    match_labels: Strings = None
+    match_expressions: list[Expression] | None = None
+
+
+class PodTerm(Struct, gc=False, rename="camel"):
+    """A pod affinity term."""
+
+    topology_key: str | None = None
+    label_selector: Selector | None = None
+    namespaces: list[str] | None = None
+    namespace_selector: Selector | None = None
+
+
+class PodAffinity(Struct, gc=False):
+    """Required pod (anti-)affinity. Preferences are not read."""
+
+    required: list[PodTerm] | None = field(default=None, name=_REQUIRED)
+
+
+class Affinity(Struct, gc=False, rename="camel"):
+    """Affinity of a pod."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class Toleration(Struct, gc=False):
+    """A toleration."""
+
+    key: str | None = None
+    operator: str | None = None
+    value: str | None = None
+    effect: str | None = None
+
+
+class Spread(Struct, gc=False, rename="camel"):
+    """A topology spread constraint."""
+
+    when_unsatisfiable: str | None = None
+
+
+class Gate(Struct, gc=False):
+    """A scheduling gate."""
+
+    name: str | None = None
+
+
+class Volume(Struct, gc=False, rename="camel"):
+    """The kinds of volumes that tie a pod to some nodes."""
+
+    persistent_volume_claim: Any = None
+    ephemeral: Any = None
+    gce_persistent_disk: Any = None
+    aws_elastic_block_store: Any = None
+    azure_disk: Any = None
+    cinder: Any = None
+    iscsi: Any = None
+    rbd: Any = None
+    vsphere_volume: Any = None
+
+
+class PodSpec(Struct, gc=False, rename="camel"):
+    """What a pod asks for."""
+
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    overhead: Amounts = None
+    resources: Resources | None = None
+    node_name: str | None = None
+    scheduler_name: str | None = None
+    priority: Int32 | None = None
+    node_selector: Strings = None
+    affinity: Affinity | None = None
+    tolerations: list[Toleration] | None = None
+    topology_spread_constraints: list[Spread] | None = None
+    host_network: bool | None = None
+    host_users: bool | None = None
+    termination_grace_period_seconds: int | None = None
+    scheduling_gates: list[Gate] | None = None
+    volumes: list[Volume] | None = None
+    resource_claims: list[Any] | None = None
+    workload_ref: Any = None
+    scheduling_group: Any = None
+
+
+class Condition(Struct, gc=False, rename="camel"):
+    """A condition of a pod or a node."""
+
+    type: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    last_transition_time: Any = None
+
+
+class Terminated(Struct, gc=False, rename="camel"):
+    """How a container ended."""
+
+    finished_at: Any = None
+
+
+class ContainerState(Struct, gc=False):
+    """Where a container is in its life."""
+
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(Struct, gc=False, rename="camel"):
+    """What the kubelet says of a container."""
+
+    name: str | None = None
+    resources: Resources | None = None
+    allocated_resources: Amounts = None
+    state: ContainerState | None = None
+
+
+class PodStatus(Struct, gc=False, rename="camel"):
+    """What the kubelet says of a pod."""
+
+    phase: str | None = None
+    start_time: Any = None
+    nominated_node_name: str | None = None
+    conditions: list[Condition] | None = None
+    container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+    resources: Resources | None = None
+    allocated_resources: Amounts = None
+
+
+class Pod(Struct, gc=False):
+    """A Pod."""
+
+    metadata: Metadata
+    spec: PodSpec
+    status: PodStatus | None = None
+
+
+class Taint(Struct, gc=False):
+    """A taint."""
+
+    key: str
+    value: str | None = None
+    effect: str | None = None
+
+
+class NodeSpec(Struct, gc=False):
+    """What people say of a node."""
+
+    unschedulable: bool | None = None
+    taints: list[Taint] | None = None
+
+
+class NodeStatus(Struct, gc=False):
+    """What the kubelet says of a node."""
+
+    allocatable: Amounts = None
+    capacity: Amounts = None
+    conditions: list[Condition] | None = None
+
+
+class Node(Struct, gc=False):
+    """A Node."""
+
+    metadata: Metadata
+    spec: NodeSpec | None = None
+    status: NodeStatus | None = None
+
+
+class Namespace(Struct, gc=False):
+    """A Namespace."""
+
+    metadata: Metadata

@@ -1,0 +1,1 @@
+"""Actions of a cycle: each is one file, a short story over the session."""

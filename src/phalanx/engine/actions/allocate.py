@@ -1,0 +1,100 @@
+"""Allocate: give free resources to waiting gangs, in order, disturbing nobody."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from phalanx.engine.placing import explain, find, place
+from phalanx.engine.policy import Policy
+from phalanx.engine.session import Session
+from phalanx.engine.units import Unit, Units, gang_units, task_units
+from phalanx.model.axis import Int
+from phalanx.model.plan import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Allocate:
+    """Try every unit once. The minimum of a gang is placed whole or not at all."""
+
+    name: ClassVar[str] = "allocate"
+
+    def run(self, session: Session, policy: Policy) -> None:
+        """Go through the units in order; equal single tasks in a row are decided at once."""
+        units = gang_units(session.snapshot) if policy.groups else task_units(session.snapshot)
+        refused: set[int] = set()
+        for run in _runs(session, policy, units, _in_order(session, policy, units)):
+            if len(run) > 1:
+                _place_alike(session, policy, units, run)
+                continue
+            unit = units.unit(int(run[0]))
+            if unit.gang in refused:
+                continue
+            reason = _place_unit(session, policy, unit)
+            if reason is not None:
+                session.wait(unit.gang, reason)
+                if unit.whole:
+                    # Growth of a gang that has not its minimum would split it.
+                    refused.add(unit.gang)
+
+
+def _in_order(session: Session, policy: Policy, units: Units) -> Int:
+    """Return the units sorted by the order plugins. Growth comes after every minimum of its band."""
+    bands = [plugin.gang_key(session, units) for plugin in policy.orders if plugin.band]
+    inside = [plugin.gang_key(session, units) for plugin in policy.orders if not plugin.band]
+    growth = [units.growth] if policy.groups else []
+    # Rows are sorted by key, and lexsort is stable, so equal units keep that order.
+    keys = [*bands, *growth, *inside, units.gang]
+    return np.lexsort(keys[::-1])
+
+
+def _runs(session: Session, policy: Policy, units: Units, order: Int) -> Iterator[Int]:
+    """Cut the order into units, keeping neighbours together that are one task each of the same shape."""
+    alike = units.count == 1
+    alike[list(units.holds)] = False
+    if policy.groups:
+        # Whether a gang grows depends on whether its minimum was placed.
+        alike &= session.snapshot.gangs.count[units.gang] == 1
+    # A veto speaks of one unit at a time, and so does a reach beyond the node.
+    if policy.vetoes or not policy.by_count or bool(session.columns["held"].any()):
+        alike[:] = False
+    shape = np.full(len(units), -1)
+    shape[alike] = session.snapshot.tasks.shape[units.rows[units.first[alike]]]
+    joined = alike[order][1:] & alike[order][:-1] & (shape[order][1:] == shape[order][:-1])
+    cuts = [0, *(np.flatnonzero(~joined) + 1).tolist(), len(order)]
+    yield from (order[start:end] for start, end in pairwise(cuts) if end > start)
+
+
+def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
+    """Place one unit, or leave no trace of it. Return why some of it waits."""
+    if unit.hold is not None and (unit.whole or not len(unit.tasks)):
+        return unit.hold
+    for veto in policy.vetoes:
+        reason = veto.check(session, unit, None)
+        if reason is not None:
+            return reason
+    start = session.checkpoint()
+    session.release_nominations(unit.tasks)
+    taken = place(session, policy, unit)
+    reason = taken.reason if unit.whole and len(taken.tasks) < len(unit.tasks) else None
+    for veto in policy.vetoes:
+        reason = reason or veto.check(session, unit, taken)
+    if reason is not None:
+        session.rollback(start)
+        return reason
+    return taken.reason or unit.hold
+
+
+def _place_alike(session: Session, policy: Policy, units: Units, run: Int) -> None:
+    """Place as many of these equal tasks as fit, in their order; the others wait for the same reason."""
+    tasks = units.rows[units.first[run]]
+    shape = int(session.snapshot.tasks.shape[tasks[0]])
+    nodes = find(session, policy, shape, len(tasks))
+    if len(nodes):
+        session.take(shape, tasks[: len(nodes)], nodes)
+    if len(nodes) < len(tasks):
+        reason = explain(session, policy, shape, 1, 0)
+        for gang in dict.fromkeys(units.gang[run[len(nodes) :]].tolist()):
+            session.wait(gang, reason)

@@ -1,0 +1,32 @@
+"""Which nodes match a term: an array over all nodes from the few distinct values of a label."""
+
+import numpy as np
+
+from phalanx.model.axis import Bool
+from phalanx.model.selectors import NodeTerm, Requirement, holds
+from phalanx.model.snapshot import NodeTable
+
+
+def term_mask(nodes: NodeTable, term: NodeTerm) -> Bool:
+    """Return where every requirement of the term holds. An empty term holds nowhere."""
+    mask = np.full(len(nodes), bool(term.labels or term.fields))
+    for requirement in term.labels:
+        mask &= _label_mask(nodes, requirement)
+    for requirement in term.fields:
+        named = np.zeros(len(nodes), np.bool_)
+        named[[nodes.row[name] for name in requirement.values if name in nodes.row]] = True
+        mask &= named if requirement.operator == "In" else ~named
+    return mask
+
+
+def _label_mask(nodes: NodeTable, requirement: Requirement) -> Bool:
+    """Return where one requirement holds; absent labels are domain -1, the last place of the lookup."""
+    domains = nodes.domains(requirement.key)
+    if requirement.operator in {"In", "NotIn"}:
+        # Looked up, not compared with each value: a hostname label has as many values as there are nodes.
+        held = np.zeros(len(domains.names) + 1, np.bool_)
+        held[[domains.number[value] for value in requirement.values if value in domains.number]] = True
+        return held[domains.of_node] if requirement.operator == "In" else ~held[domains.of_node]
+    table = np.array([*(holds(requirement, name) for name in domains.names), holds(requirement, None)], np.bool_)
+    mask: Bool = table[domains.of_node]
+    return mask

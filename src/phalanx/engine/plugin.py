@@ -1,0 +1,120 @@
+"""The extension points, and how the answers of several plugins combine.
+
+A plugin is a frozen dataclass that derives from `Plugin` and offers one or more of the methods below; a
+method that is there is used. Its fields are its arguments in the policy file.
+
+| point  | method                                             | combined by                              |
+|--------|----------------------------------------------------|------------------------------------------|
+| Filter | `room(session, shape) -> int[node]`                | MIN                                      |
+| Score  | `score(session, shape, nodes, copies) -> [entry]`  | weighted sum, rounded to a grid          |
+| Order  | `gang_key(session, units) -> column[unit]`         | lexicographic, in policy order, row last |
+| Veto   | `check(session, unit, taken) -> Reason or None`    | first wins                               |
+"""
+
+from collections.abc import Mapping
+from typing import ClassVar, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from phalanx.engine.session import Session
+from phalanx.engine.units import Taken, Unit, Units
+from phalanx.model.axis import Bool, Float, Int
+from phalanx.model.plan import Reason
+from phalanx.model.snapshot import Snapshot
+
+#: The room of a yes/no filter where the answer is yes. Small enough that sums over all nodes cannot wrap.
+UNLIMITED = 2**31
+
+#: How far one placement reaches: `node` means that placing on A never changes the answer for B.
+Reach = Literal["node", "domain", "cluster"]
+
+
+class Plugin:
+    """What every plugin declares about itself. Override what differs."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    #: Fields of a Shape that `room` looks at: shapes equal in them share its work. () means all of them.
+    reads: ClassVar[tuple[str, ...]] = ()
+    #: Labels of tasks that it looks at; a shape keeps no others.
+    reads_labels: ClassVar[tuple[str, ...]] = ()
+    #: Kinds of events that can change its answer.
+    wakes_on: ClassVar[tuple[str, ...]] = ("node", "task")
+    reach: ClassVar[Reach] = "node"
+    #: The answer to `room` does not depend on what this session placed: it is asked once per `reads`.
+    static: ClassVar[bool] = False
+    #: Gangs are whole units only when some plugin of the policy says so.
+    groups: ClassVar[bool] = False
+    #: An order key of a whole band: growth of a gang waits for every minimum of the same band.
+    band: ClassVar[bool] = False
+
+    def columns(self, snapshot: Snapshot) -> Mapping[str, Int]:
+        """Return the session columns it needs, by name. Rollback restores them."""
+        del snapshot
+        return {}
+
+    def charge(self, session: Session, shape: int, nodes: Int, counts: Int) -> None:
+        """Bring its columns up to date: `counts[i]` copies of the shape were placed on `nodes[i]`."""
+
+
+@runtime_checkable
+class Filter(Protocol):
+    """How many more copies of the shape each node may take: 0 or UNLIMITED for a yes/no filter.
+
+    `ceiling(session, shape) -> int[node]`, the room if nobody else were there, is asked for where it
+    exists: it tells `never` from `full`. A static filter's ceiling is its room.
+    """
+
+    name: ClassVar[str]
+    static: ClassVar[bool]
+    reads: ClassVar[tuple[str, ...]]
+    reach: ClassVar[Reach]
+
+    def room(self, session: Session, shape: int) -> Int:
+        """Return int[node]."""
+        ...
+
+    def refusals(self, session: Session, shape: int, nodes: Int) -> list[tuple[int, str]]:
+        """Explain why these nodes have no room: (how many, a few words), the commonest first."""
+        ...
+
+
+@runtime_checkable
+class Score(Protocol):
+    """How good one more copy on `nodes[i]` is when it already got `copies[i]` in this placement."""
+
+    name: ClassVar[str]
+    reach: ClassVar[Reach]
+
+    def score(self, session: Session, shape: int, nodes: Int, copies: Int) -> Float:
+        """Return float[entry] in [0, 1]. Normalise over `session.candidates`."""
+        ...
+
+
+@runtime_checkable
+class Order(Protocol):
+    """A column that sorts ascending: the smallest goes first."""
+
+    name: ClassVar[str]
+    band: ClassVar[bool]
+
+    def gang_key(self, session: Session, units: Units) -> Int | Float:
+        """Return one key per unit."""
+        ...
+
+
+@runtime_checkable
+class Veto(Protocol):
+    """A last word: asked before the search (`taken` is None) and after it."""
+
+    name: ClassVar[str]
+
+    def check(self, session: Session, unit: Unit, taken: Taken | None) -> Reason | None:
+        """Return why this must not be, or None."""
+        ...
+
+
+def yes_no(allowed: Bool) -> Int:
+    """Return the room of a yes/no filter."""
+    return np.where(allowed, np.int64(UNLIMITED), np.int64(0))

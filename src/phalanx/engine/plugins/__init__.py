@@ -1,0 +1,1 @@
+"""Plugins: one file, one class, one idea each. They see whole arrays and keep no memory."""

@@ -1,0 +1,153 @@
+"""ResourceFit: a task goes where its requests fit, and rather to fuller (or emptier) nodes.
+
+It looks at requests, never at measured use: no metrics server is needed.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from phalanx.engine.kernels import fit_scores
+from phalanx.engine.plugin import UNLIMITED, Plugin
+from phalanx.engine.session import Session
+from phalanx.model.axis import CPU, MEMORY, Bool, Float, Int, is_extended
+from phalanx.model.quantity import written
+
+Strategy = Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio", "PerResource"]
+Mode = Literal["LeastAllocated", "MostAllocated"]
+
+#: Stands for every extended resource (`vendor.com/thing`) that is not listed by name.
+ANY_EXTENDED = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """How much one resource counts, and with PerResource, which way."""
+
+    weight: int = 1
+    mode: Mode = "MostAllocated"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point of the RequestedToCapacityRatio line: utilization in percent, score from 0 to 10."""
+
+    utilization: int
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceFit(Plugin):
+    """Count how many copies fit in what is left; score by how full a node would be."""
+
+    strategy: Strategy = "MostAllocated"
+    resources: dict[str, Weight] = field(default_factory=lambda: {CPU: Weight(), MEMORY: Weight()})
+    shape: list[Point] = field(default_factory=lambda: [Point(0, 0), Point(100, 10)])
+    name: ClassVar[str] = "resource_fit"
+
+    def __post_init__(self) -> None:
+        for name, weight in self.resources.items():
+            if not 1 <= weight.weight <= 1_000_000:
+                raise ValueError(f"resources.{name}.weight: found {weight.weight}, allowed is 1 to 1000000")
+        places = [point.utilization for point in self.shape]
+        if not places or places != sorted(set(places)) or places[0] < 0 or places[-1] > 100:
+            raise ValueError(f"shape: found utilization {places}, allowed are rising numbers from 0 to 100")
+        if not all(0 <= point.score <= 10 for point in self.shape):
+            raise ValueError("shape: found a score outside 0 to 10, allowed is 0 to 10")
+
+    def room(self, session: Session, shape: int) -> Int:
+        """Return how many copies the spare amounts hold, in the scarcest resource."""
+        request = session.snapshot.requests[shape]
+        answer = np.full(len(session.snapshot.nodes), UNLIMITED, np.int64)
+        for column in np.flatnonzero(request).tolist():
+            np.minimum(answer, session.spare(column) // request[column], out=answer)
+        return np.maximum(answer, 0, out=answer)
+
+    def ceiling(self, session: Session, shape: int) -> Int:
+        """Return how many copies an empty node holds."""
+        request = session.snapshot.requests[shape]
+        wanted = np.flatnonzero(request)
+        most = (session.snapshot.nodes.allocatable[:, wanted] // request[wanted]).min(axis=1, initial=UNLIMITED)
+        return np.asarray(most, np.int64)
+
+    def refusals(self, session: Session, shape: int, nodes: Int) -> list[tuple[int, str]]:
+        """Count nodes under the resource they lack, devices first; tell a small node from a full one."""
+        snapshot, request = session.snapshot, session.snapshot.requests[shape]
+        names = snapshot.axis.names
+        left = np.ones(len(nodes), np.bool_)
+        counts: Counter[str] = Counter()
+        for column in sorted(np.flatnonzero(request).tolist(), key=lambda c: (not is_extended(names[c]), c)):
+            spare = session.spare(column)[nodes]
+            total = snapshot.nodes.allocatable[nodes, column]
+            small = left & (total < request[column])
+            short = left & ~small & (spare < request[column])
+            left &= ~(small | short)
+            if short.any():
+                best = np.flatnonzero(short)[np.argmax(spare[short])]
+                free, of = (written(int(max(v, 0)), names[column]) for v in (spare[best], total[best]))
+                counts[f"short of {names[column]} (most free on one node: {free} of {of})"] += int(short.sum())
+            if small.any():
+                most = written(int(total[small].max()), names[column])
+                asked = written(int(request[column]), names[column])
+                text = (
+                    f"without {names[column]}"
+                    if most == "0"
+                    else f"too small in {names[column]} ({asked} asked, largest {most})"
+                )
+                counts[text] += int(small.sum())
+        return [(count, text) for text, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+
+    def score(self, session: Session, shape: int, nodes: Int, copies: Int) -> Float:
+        """Return the weighted mean over the resources, in hundredths as the formulas have it."""
+        total = np.zeros(len(nodes), np.int64)
+        weights = np.zeros(len(nodes), np.int64)
+        for column, weight in self._columns(session, shape):
+            used, capacity = self._used(session, shape, column, nodes, copies)
+            part = self._formula(weight.mode, used, capacity)
+            counted = self._counted(part, capacity)
+            total += part * weight.weight * counted
+            weights += weight.weight * counted
+        none = 100.0 if self.strategy == "PerResource" else 0.0
+        mean = np.divide(total, weights, out=np.full(len(nodes), none), where=weights > 0)
+        hundredths: Float = np.rint(mean) if self.strategy == "RequestedToCapacityRatio" else np.floor(mean)
+        return hundredths / 100
+
+    def _counted(self, part: Int, capacity: Int) -> Bool:
+        """kube-scheduler leaves out what a node has not, and its ratio also what scores nothing."""
+        if self.strategy == "PerResource":
+            return np.ones(len(part), np.bool_)
+        if self.strategy == "RequestedToCapacityRatio":
+            return (capacity > 0) & (part > 0)
+        return capacity > 0
+
+    def _columns(self, session: Session, shape: int) -> list[tuple[int, Weight]]:
+        """Return the resources that count for this shape: cpu and memory always (PerResource: if asked for)."""
+        snapshot = session.snapshot
+        found = []
+        for column, name in enumerate(snapshot.axis.names):
+            weight = self.resources.get(name)
+            if weight is None and is_extended(name):
+                weight = self.resources.get(ANY_EXTENDED)
+            asked = bool(snapshot.requests[shape, column])
+            if weight is not None and (asked or (name in {CPU, MEMORY} and self.strategy != "PerResource")):
+                found.append((column, weight))
+        return found
+
+    def _used(self, session: Session, shape: int, column: int, nodes: Int, copies: Int) -> tuple[Int, Int]:
+        """Return what would be in use with one more copy, and the capacity."""
+        snapshot = session.snapshot
+        capacity = snapshot.nodes.allocatable[nodes, column]
+        if column < 2:  # cpu, memory: a container that asks for none counts as a little
+            before, each = session.columns["scored"][nodes, column], snapshot.scored[shape, column]
+        else:
+            before, each = capacity - session.free[nodes, column], snapshot.requests[shape, column]
+        return before + (copies + 1) * each, capacity
+
+    def _formula(self, mode: Mode, used: Int, capacity: Int) -> Int:
+        if self.strategy == "RequestedToCapacityRatio":
+            points = np.array([(point.utilization, point.score * 10) for point in self.shape], np.int64)
+            return fit_scores.ratio(used, capacity, points[:, 0], points[:, 1])
+        way = mode if self.strategy == "PerResource" else self.strategy
+        return (fit_scores.most_allocated if way == "MostAllocated" else fit_scores.least_allocated)(used, capacity)

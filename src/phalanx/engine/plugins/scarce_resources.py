@@ -1,0 +1,34 @@
+"""ScarceResources: tasks that need no GPU stay away from GPU nodes, so that those stay free for who does."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from phalanx.engine.plugin import Plugin
+from phalanx.engine.session import Session
+from phalanx.model.axis import PODS, Float, Int, is_extended
+
+#: Stands for every extended resource (`vendor.com/thing`).
+ANY_EXTENDED = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class ScarceResources(Plugin):
+    """Score nodes lower the more scarce resources they have that the task does not ask for."""
+
+    resources: list[str] = field(default_factory=lambda: [ANY_EXTENDED])
+    name: ClassVar[str] = "scarce_resources"
+
+    def score(self, session: Session, shape: int, nodes: Int, copies: Int) -> Float:
+        """Return (|unasked| - |unasked and scarce|) / |unasked| over the node's resources; 1 when none is scarce."""
+        del copies
+        snapshot = session.snapshot
+        names = snapshot.axis.names
+        listed = set(self.resources)
+        scarce = np.array([name in listed or (ANY_EXTENDED in listed and is_extended(name)) for name in names])
+        counted = np.array([name != PODS for name in names])
+        unasked = (snapshot.nodes.allocatable[nodes] > 0) & (snapshot.requests[shape] == 0) & counted
+        total = np.count_nonzero(unasked, axis=1)
+        wasted = np.count_nonzero(unasked & scarce, axis=1)
+        return np.where(wasted > 0, (total - wasted) * 100 // np.maximum(total, 1), 100) / 100

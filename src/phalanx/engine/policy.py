@@ -1,0 +1,63 @@
+"""A policy: which actions, which plugins, which weights. A frozen value, resolved once."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+from phalanx.engine.plugin import Filter, Order, Plugin, Score, Veto
+from phalanx.engine.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """A plugin with the weight of its score."""
+
+    plugin: Plugin
+    weight: float = 1.0
+
+
+class Action(Protocol):
+    """One stage of a cycle."""
+
+    name: ClassVar[str]
+
+    def run(self, session: Session, policy: "Policy") -> None:
+        """Change the session, and always know the way back."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a cycle does and how it judges. The order of `plugins` is the order of filters and of keys."""
+
+    name: str
+    actions: tuple[Action, ...]
+    plugins: tuple[Weighted, ...]
+    scheduler_names: tuple[str, ...] = ("phalanx",)
+    #: How many steps a search for victims may take.
+    search_steps: int = 20_000
+    filters: tuple[Filter, ...] = field(init=False, repr=False)
+    scores: tuple[tuple[Score, float], ...] = field(init=False, repr=False)
+    orders: tuple[Order, ...] = field(init=False, repr=False)
+    vetoes: tuple[Veto, ...] = field(init=False, repr=False)
+    #: Gangs are decided whole.
+    groups: bool = field(init=False, repr=False)
+    #: Every plugin's reach is `node`: copies can be placed by count.
+    by_count: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        plugins = [weighted.plugin for weighted in self.plugins]
+        chains = {
+            "filters": tuple(plugin for plugin in plugins if isinstance(plugin, Filter)),
+            "scores": tuple((one.plugin, one.weight) for one in self.plugins if isinstance(one.plugin, Score)),
+            "orders": tuple(plugin for plugin in plugins if isinstance(plugin, Order)),
+            "vetoes": tuple(plugin for plugin in plugins if isinstance(plugin, Veto)),
+            "groups": any(plugin.groups for plugin in plugins),
+            "by_count": all(plugin.reach == "node" for plugin in plugins),
+        }
+        for name, chain in chains.items():
+            object.__setattr__(self, name, chain)
+
+    @property
+    def label_keys(self) -> frozenset[str]:
+        """Return the task labels that some plugin looks at."""
+        return frozenset(key for weighted in self.plugins for key in weighted.plugin.reads_labels)

@@ -1,0 +1,162 @@
+"""The session: one cycle's working copy of the columns, with a way back to any earlier moment.
+
+Every change goes through `write`, which notes the old values in the journal. A checkpoint is a place in the
+journal; rolling back to it restores every array bit for bit. Checkpoints nest.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from phalanx.model.axis import Int
+from phalanx.model.plan import Reason
+from phalanx.model.snapshot import Snapshot
+
+#: Answers to remember at a time: enough for the shapes that alternate in a backlog.
+REMEMBERED_MAX = 128
+#: The version of an answer that no placement changes.
+ALWAYS = -1
+
+T = TypeVar("T")
+
+#: Called after a placement, so that a plugin can bring its own columns up to date.
+Charge = Callable[["Session", int, Int, Int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment to which the session can return."""
+
+    journal: int
+    log: int
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Tasks that got nodes, in order."""
+
+    tasks: Int
+    nodes: Int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A gang that was refused, and why."""
+
+    gang: int
+    reason: Reason
+
+
+@dataclass(slots=True)
+class Session:
+    """What a cycle has decided so far."""
+
+    snapshot: Snapshot
+    #: Everything that a placement changes, by name; plugins add theirs.
+    columns: dict[str, Int]
+    charges: tuple[Charge, ...] = ()
+    #: Rows that had room when the placement under way started. Scores are normalised over them.
+    candidates: Int = field(default_factory=lambda: np.zeros(0, np.int64))
+    #: Names the state of the columns: equal versions, equal columns. Answers are remembered by it.
+    version: int = 0
+    #: Answers that were worked out in this session. Bounded: arrays over all nodes are large.
+    memory: dict[object, tuple[int, object]] = field(default_factory=dict[object, tuple[int, object]])
+    log: list[Placed | Waiting] = field(default_factory=list[Placed | Waiting])
+    _journal: list[tuple[Int, Int, Int]] = field(default_factory=list[tuple[Int, Int, Int]])
+    _versions: int = 0
+    _holding: bool = False
+
+    @classmethod
+    def open(
+        cls, snapshot: Snapshot, columns: Mapping[str, Int] | None = None, charges: tuple[Charge, ...] = ()
+    ) -> "Session":
+        """Start a cycle: private copies of the columns that may change."""
+        nodes = snapshot.nodes
+        own = {
+            "free": nodes.free, "releasing": nodes.releasing, "held": nodes.held, "scored": nodes.scored,
+            "device_free": snapshot.devices.free, "place": np.full(len(snapshot.tasks), -1, np.int64),
+        }  # fmt: skip
+        copies = {name: array.copy(order="F") for name, array in (own | dict(columns or {})).items()}
+        return cls(snapshot, copies, charges, _holding=bool(nodes.held.any()))
+
+    @property
+    def free(self) -> Int:
+        """[node, resource]: allocatable less everything charged, this cycle's placements too."""
+        return self.columns["free"]
+
+    @property
+    def place(self) -> Int:
+        """[task]: the node row it got in this cycle, or -1."""
+        return self.columns["place"]
+
+    def spare(self, column: int) -> Int:
+        """Return what anybody may take of one resource now, per node: nominated space is not for anybody.
+
+        A nomination first waits for what is releasing; only what exceeds that lies in `free`.
+        """
+        free: Int = self.columns["free"][:, column]
+        if not self._holding:
+            return free
+        owed = self.columns["held"][:, column] - self.columns["releasing"][:, column]
+        unowed: Int = free - np.maximum(owed, 0)
+        return unowed
+
+    def write(self, column: str, rows: Int, values: Int) -> None:
+        """Change some rows of a column, and remember what they were."""
+        array = self.columns[column]
+        self._journal.append((array, rows, array[rows]))
+        array[rows] = values
+        self._versions += 1
+        self.version = self._versions
+
+    def take(self, shape: int, tasks: Int, nodes: Int) -> None:
+        """Place tasks of one shape on nodes, entry by entry, and charge for them."""
+        rows, counts = np.unique(nodes, return_counts=True)
+        cost = counts[:, None] * self.snapshot.requests[shape]
+        self.write("free", rows, self.columns["free"][rows] - cost)
+        self.write("scored", rows, self.columns["scored"][rows] + counts[:, None] * self.snapshot.scored[shape])
+        self.write("place", tasks, nodes)
+        for charge in self.charges:
+            charge(self, shape, rows, counts)
+        self.log.append(Placed(tasks, nodes))
+
+    def release_nominations(self, tasks: Int) -> None:
+        """Give the space that is nominated to these tasks back to them: they are about to be placed."""
+        if not self._holding:
+            return
+        nominated = self.snapshot.tasks.nominated[tasks]
+        for task, node in zip(tasks[nominated >= 0].tolist(), nominated[nominated >= 0].tolist(), strict=True):
+            row = np.array([node])
+            request = self.snapshot.requests[self.snapshot.tasks.shape[task]]
+            self.write("held", row, np.maximum(self.columns["held"][row] - request, 0))
+
+    def once(self, key: object, answer: Callable[[], T], *, static: bool = False) -> T:
+        """Return an answer, worked out once for the present state of the columns (static: for any state)."""
+        version = ALWAYS if static else self.version
+        found = self.memory.get(key)
+        if found is not None and found[0] == version:
+            return found[1]  # type: ignore[return-value]  # a key always names answers of one type
+        if len(self.memory) >= REMEMBERED_MAX:
+            self.memory.clear()
+        fresh = answer()
+        self.memory[key] = (version, fresh)
+        return fresh
+
+    def wait(self, gang: int, reason: Reason) -> None:
+        """Note why a gang was refused."""
+        self.log.append(Waiting(gang, reason))
+
+    def checkpoint(self) -> Mark:
+        """Return a mark for now."""
+        return Mark(len(self._journal), len(self.log), self.version)
+
+    def rollback(self, mark: Mark) -> None:
+        """Return to an earlier moment, bit for bit."""
+        while len(self._journal) > mark.journal:
+            array, rows, values = self._journal.pop()
+            array[rows] = values
+        del self.log[mark.log :]
+        self.version = mark.version

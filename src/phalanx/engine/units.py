@@ -1,0 +1,171 @@
+"""Units: what is decided at once. The missing minimum of a gang is one; its growth beyond that another.
+
+Without a plugin that groups (`Plugin.groups`), every task is a unit of its own, as in a pod-by-pod scheduler.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from phalanx.model.axis import Bool, Float, Int
+from phalanx.model.gang import Gang, Subgroup
+from phalanx.model.plan import Code, Reason
+from phalanx.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Tasks that are tried together."""
+
+    gang: int
+    #: Rows of the task table, in the order in which they get places.
+    tasks: Int
+    #: All or nothing; otherwise the first ones that fit.
+    whole: bool
+    #: Why it may not even be tried.
+    hold: Reason | None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a search found: `tasks[i]` got `nodes[i]`."""
+
+    tasks: Int
+    nodes: Int
+    #: Why the rest found no place; None when all did.
+    reason: Reason | None
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Every unit of a cycle, as columns; the order plugins sort them."""
+
+    gang: Int
+    growth: Bool
+    priority: Int
+    created: Float
+    #: A unit's tasks are rows[first : first + count].
+    first: Int
+    count: Int
+    rows: Int
+    holds: dict[int, Reason]
+
+    def __len__(self) -> int:
+        return len(self.gang)
+
+    def unit(self, index: int) -> Unit:
+        """Return one unit."""
+        first, count = int(self.first[index]), int(self.count[index])
+        whole = not self.growth[index]
+        return Unit(int(self.gang[index]), self.rows[first : first + count], whole, self.holds.get(index))
+
+
+def task_units(snapshot: Snapshot) -> Units:
+    """Return one unit per pending task, with its own priority and time."""
+    tasks = snapshot.tasks
+    count = len(tasks)
+    rows = np.arange(count)
+    priorities = np.fromiter((shape.priority for shape in snapshot.shapes), np.int64, len(snapshot.shapes))
+    holds = {task: Reason(Code.HELD, f"{tasks.names[task]} {hold}") for task, hold in tasks.holds.items()}
+    return Units(
+        tasks.gang, np.ones(count, np.bool_), priorities[tasks.shape], tasks.created,
+        rows, np.ones(count, np.int64), rows, holds,
+    )  # fmt: skip
+
+
+def gang_units(snapshot: Snapshot) -> Units:
+    """Return, per gang, a unit for what is missing to its minimum and one for its growth."""
+    gangs = snapshot.gangs
+    needed = np.clip(gangs.minimum - gangs.running, 0, gangs.count)
+    grown = np.clip(gangs.maximum - np.maximum(gangs.running, gangs.minimum), 0, gangs.count - needed)
+    plain = ~gangs.intricate & (gangs.running + gangs.count >= gangs.minimum)
+    whole = np.flatnonzero(plain & (needed > 0))
+    more = np.flatnonzero(plain & (gangs.count > needed))
+    gang = [whole, more]
+    growth = [np.zeros(len(whole), np.bool_), np.ones(len(more), np.bool_)]
+    first = [gangs.first[whole], gangs.first[more] + needed[more]]
+    count = [needed[whole], grown[more]]
+    rows = [np.arange(len(snapshot.tasks))]
+    filled = len(snapshot.tasks)
+    holds: dict[int, Reason] = {}
+    # A gang beyond its maximum has members that wait for nothing but each other.
+    for position in np.flatnonzero(grown[more] < gangs.count[more] - needed[more]).tolist():
+        holds[len(whole) + position] = _beyond_maximum(int(gangs.maximum[more[position]]))
+    made = len(whole) + len(more)
+    # A loop over the few gangs with subgroups, holds or members missing, never over all.
+    for row in np.flatnonzero(~plain).tolist():
+        for is_growth, tasks, hold in _intricate(snapshot, row):
+            gang.append(np.array([row]))
+            growth.append(np.array([is_growth]))
+            first.append(np.array([filled]))
+            count.append(np.array([len(tasks)]))
+            rows.append(tasks)
+            filled += len(tasks)
+            if hold is not None:
+                holds[made] = hold
+            made += 1
+    of = np.concatenate(gang)
+    return Units(
+        of, np.concatenate(growth), gangs.priority[of], gangs.created[of],
+        np.concatenate(first), np.concatenate(count), np.concatenate(rows), holds,
+    )  # fmt: skip
+
+
+def _beyond_maximum(maximum: int) -> Reason:
+    return Reason(Code.HELD, f"the gang has its maximum of {maximum}")
+
+
+def _intricate(snapshot: Snapshot, row: int) -> list[tuple[bool, Int, Reason | None]]:
+    """Choose the tasks of one gang by its rules: (growth?, tasks, hold) for each of its units."""
+    gangs, tasks = snapshot.gangs, snapshot.tasks
+    gang = gangs.gangs[row]
+    mine = np.arange(gangs.first[row], gangs.first[row] + gangs.count[row])
+    nobody = mine[:0]
+    if gang.hold is not None:
+        return [(False, nobody, Reason(Code.HELD, gang.hold))]
+    able = mine[~tasks.held[mine]]
+    chosen, lacking = _choose(snapshot, row, able)
+    if lacking is not None:
+        waiting = [f"{tasks.names[task]} {tasks.holds[task]}" for task in mine.tolist() if task in tasks.holds]
+        return [(False, nobody, Reason(Code.HELD, "; ".join([lacking, *waiting[:3]])))]
+    units: list[tuple[bool, Int, Reason | None]] = []
+    if len(chosen):
+        units.append((False, chosen, None))
+    rest = able[~np.isin(able, chosen)]
+    beyond = max(int(gangs.maximum[row]) - int(gangs.running[row]) - len(chosen), 0)
+    hold = _beyond_maximum(gang.maximum or 0) if len(rest) > beyond else None
+    first_held = next((task for task in mine.tolist() if tasks.held[task]), None)
+    if first_held is not None:
+        hold = Reason(Code.HELD, f"{tasks.names[first_held]} {tasks.holds[first_held]}")
+    if len(rest) or hold is not None:
+        units.append((True, rest[:beyond], hold))
+    return units
+
+
+def _choose(snapshot: Snapshot, row: int, able: Int) -> tuple[Int, str | None]:
+    """Return what is missing to the minimums, by (creation, name), or say which members do not exist."""
+    gangs, tasks = snapshot.gangs, snapshot.tasks
+    gang = gangs.gangs[row]
+    running_in = gangs.running_in.get(row, {})
+    chosen: list[int] = []
+    for subgroup in subgroup_minimums(gang):
+        there = running_in.get(subgroup.name, 0)
+        own = [task for task in able.tolist() if tasks.subgroups[task] == subgroup.name]
+        if there + len(own) < subgroup.minimum:
+            return able[:0], f"{there + len(own)} of {subgroup.minimum} members of subgroup {subgroup.name} are there"
+        chosen += own[: max(subgroup.minimum - there, 0)]
+    running = int(gangs.running[row])
+    if running + len(able) < gang.minimum:
+        return able[:0], f"{running + len(able)} of {gang.minimum} members are there"
+    others = able[~np.isin(able, np.array(chosen, np.int64))]
+    short = max(gang.minimum - running - len(chosen), 0)
+    return np.sort(np.concatenate([np.array(chosen, np.int64), others[:short]])), None
+
+
+def subgroup_minimums(gang: Gang) -> list[Subgroup]:
+    """Return the subgroups that hold tasks, in order: the leaves of the tree."""
+
+    def leaves(parts: tuple[Subgroup, ...]) -> list[Subgroup]:
+        return [leaf for part in parts for leaf in (leaves(part.children) if part.children else [part])]
+
+    return leaves(gang.subgroups)

@@ -1,0 +1,1 @@
+"""The vocabulary: one word per idea, values without behaviour beyond arithmetic."""

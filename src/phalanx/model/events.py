@@ -1,0 +1,72 @@
+"""Everything that can happen. Events are the only way a World changes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from phalanx.model.node import Node
+from phalanx.model.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSeen:
+    """A node appeared or changed."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGone:
+    """A node was deleted. Its pods stay in the books until they are deleted too."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSeen:
+    """A pod appeared or changed."""
+
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class TaskGone:
+    """A pod was deleted."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceSeen:
+    """A namespace appeared or changed."""
+
+    name: str
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceGone:
+    """A namespace was deleted."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An object could not be read. It is set aside with a sentence; everything else proceeds."""
+
+    kind: str
+    name: str
+    field: str
+    message: str
+
+    @property
+    def object(self) -> str:
+        """Return `Kind namespace/name`."""
+        return f"{self.kind} {self.name}".rstrip()
+
+    def __str__(self) -> str:
+        where = f"{self.object}: {self.field}: " if self.field else f"{self.object}: "
+        return where + self.message
+
+
+Event = NodeSeen | NodeGone | TaskSeen | TaskGone | NamespaceSeen | NamespaceGone | Refused

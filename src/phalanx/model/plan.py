@@ -1,0 +1,156 @@
+"""The plan: the immutable value that a cycle returns. It can be printed, compared and sent as JSON."""
+
+from dataclasses import dataclass
+from difflib import unified_diff
+from enum import Enum
+from typing import Any, NamedTuple
+
+
+class Code(Enum):
+    """Why a gang waits, in one word that machines act on."""
+
+    #: Only a change of its spec or of the nodes helps. Eviction does not.
+    NEVER = "never"
+    #: It would fit if others were not there.
+    FULL = "full"
+    #: A gate, members missing, a constraint that this version does not honour.
+    HELD = "held"
+    #: Ours.
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """How many nodes one filter left without room, and its word for why."""
+
+    plugin: str
+    nodes: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a gang waits, as data: every output renders this one record."""
+
+    code: Code
+    text: str
+    #: Tasks that must be placed together, and how many of them would fit now.
+    wanted: int = 0
+    fit: int = 0
+    nodes: int = 0
+    refusals: tuple[Refusals, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Bind(NamedTuple):
+    """Put a task on a node, now."""
+
+    task: str
+    uid: str
+    node: str
+    gang: str
+    gang_key: str
+
+    def text(self) -> str:
+        """Return the step as one line."""
+        return f"bind {self.task} {self.node}"
+
+    def json(self) -> dict[str, Any]:
+        """Return the step as the public contract has it."""
+        return {"step": "bind", "pod": self.task, "node": self.node, "gang": self.gang, "devices": {}}
+
+
+class Nominate(NamedTuple):
+    """Keep a place for a task that will take it once it is free."""
+
+    task: str
+    uid: str
+    node: str
+    gang: str
+    gang_key: str
+
+    def text(self) -> str:
+        """Return the step as one line."""
+        return f"nominate {self.task} {self.node}"
+
+    def json(self) -> dict[str, Any]:
+        """Return the step as the public contract has it."""
+        return {"step": "nominate", "pod": self.task, "node": self.node, "gang": self.gang}
+
+
+class Evict(NamedTuple):
+    """Ask a task to leave its node, and say for whom and by which rule."""
+
+    task: str
+    uid: str
+    node: str
+    action: str
+    beneficiary: str | None
+    reason: str
+
+    def text(self) -> str:
+        """Return the step as one line."""
+        return f"evict {self.task} {self.node} for {self.beneficiary}: {self.reason}"
+
+    def json(self) -> dict[str, Any]:
+        """Return the step as the public contract has it."""
+        return {
+            "step": "evict", "pod": self.task, "node": self.node, "action": self.action,
+            "for": self.beneficiary, "reason": self.reason,
+        }  # fmt: skip
+
+
+class Wait(NamedTuple):
+    """A gang has members without a place, and this is why."""
+
+    gang: str
+    gang_key: str
+    missing: int
+    reason: Reason
+
+    def text(self) -> str:
+        """Return the step as one line."""
+        return f"wait {self.gang} {self.missing} {self.reason.code.value}: {self.reason}"
+
+    def json(self) -> dict[str, Any]:
+        """Return the step as the public contract has it."""
+        return {
+            "step": "wait", "gang": self.gang, "missing": self.missing,
+            "code": self.reason.code.value, "reason": str(self.reason),
+        }  # fmt: skip
+
+
+Step = Bind | Nominate | Evict | Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do now, in the order of decision."""
+
+    now: float
+    steps: tuple[Step, ...]
+
+    @property
+    def binds(self) -> tuple[Bind, ...]:
+        """Return the binds alone."""
+        return tuple(step for step in self.steps if isinstance(step, Bind))
+
+    @property
+    def waits(self) -> tuple[Wait, ...]:
+        """Return the waits alone."""
+        return tuple(step for step in self.steps if isinstance(step, Wait))
+
+    def text(self) -> str:
+        """Return one line per step."""
+        return "\n".join(step.text() for step in self.steps)
+
+    def json(self) -> list[dict[str, Any]]:
+        """Return the steps as the public contract has them."""
+        return [step.json() for step in self.steps]
+
+    def diff(self, other: "Plan") -> str:
+        """Return what changes from this plan to the other, as a unified diff; empty when nothing does."""
+        lines = unified_diff(self.text().splitlines(), other.text().splitlines(), "before", "after", lineterm="", n=0)
+        return "\n".join(lines)

@@ -1,0 +1,108 @@
+"""Kubernetes quantities ("1500m", "8Gi", "1e3") to exact integers and back.
+
+Requests round up, capacity rounds down, nothing is ever a float: a quantity is read as ASCII digits with a
+power of ten or two, and divided once, in integers.
+"""
+
+import re
+from functools import lru_cache
+
+from phalanx.model.axis import AMOUNT_MAX, is_extended, unit
+
+#: Longer than any quantity a person or a controller writes. It bounds the integers that we build.
+LENGTH_MAX = 64
+#: The API server's exponent field is far larger, but 10^30 is above every cap already.
+EXPONENT_MAX = 40
+
+_FORM = re.compile(
+    r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?"
+    r"(?:(?P<suffix>Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?",
+    re.ASCII,
+)
+_TENS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_TWOS = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+
+_ALLOWED = "a Kubernetes quantity such as 2, 500m, 1.5 or 8Gi"
+
+
+class QuantityError(ValueError):
+    """A quantity that is not one; the text says what was found and what is allowed."""
+
+
+def shown(value: object) -> str:
+    """Return a value as it may stand in a message: quoted, on one line, and short."""
+    text = ascii(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else f"{text[:48]}… ({len(text)} characters)"
+
+
+def request(value: object, name: str) -> int:
+    """Read what a pod asks for, rounded up to the resource's smallest unit."""
+    amount = _read(value, name, up=True)
+    if is_extended(name) and amount % unit(name):
+        raise QuantityError(f"found {shown(value)}, allowed is a whole number of {name}")
+    return amount
+
+
+def capacity(value: object, name: str) -> int:
+    """Read what a node has, rounded down to the resource's smallest unit."""
+    return _read(value, name, up=False)
+
+
+def _read(value: object, name: str, *, up: bool) -> int:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise QuantityError(f"found {shown(value)}, allowed is {_ALLOWED}")
+    if isinstance(value, int) and abs(value) > AMOUNT_MAX:
+        raise QuantityError("found a number above 2^53, allowed is at most 2^53 of the smallest unit")
+    return _parse(value if isinstance(value, str) else repr(value), unit(name), up)
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str, units: int, up: bool) -> int:
+    """Return the amount in units of 1/units. The cache holds the few distinct strings a cluster has."""
+    stripped = text.strip(" \t\r\n")
+    if len(stripped) > LENGTH_MAX:
+        raise QuantityError(f"found {shown(text)}, allowed is {_ALLOWED}")
+    form = _FORM.fullmatch(stripped)
+    if form is None or not (form["whole"] or form["part"]):
+        raise QuantityError(f"found {shown(text)}, allowed is {_ALLOWED}")
+    part = form["part"] or ""
+    digits = int((form["whole"] or "") + part)
+    if form["sign"] == "-" and digits:
+        raise QuantityError(f"found {shown(text)}, allowed is zero or more")
+    tens = int(form["exponent"]) if form["exponent"] else _TENS.get(form["suffix"] or "", 0)
+    if abs(tens) > EXPONENT_MAX:
+        raise QuantityError(f"found {shown(text)}, allowed is an exponent between -{EXPONENT_MAX} and {EXPONENT_MAX}")
+    tens -= len(part)
+    above = digits * units << _TWOS.get(form["suffix"] or "", 0)
+    if tens >= 0:
+        amount: int = above * 10**tens
+    else:
+        below = 10**-tens
+        amount = -(-above // below) if up else above // below
+    if amount > AMOUNT_MAX:
+        raise QuantityError(f"found {shown(text)}, allowed is at most 2^53 of the smallest unit")
+    return amount
+
+
+def written(amount: int, name: str) -> str:
+    """Return the canonical Kubernetes string of an amount in smallest units."""
+    units = unit(name)
+    if amount % units:
+        return f"{amount}m"
+    amount //= units
+    if name == "memory" or name.endswith("storage") or name.startswith("hugepages-"):
+        return _with_suffix(amount)
+    return str(amount)
+
+
+def _with_suffix(amount: int) -> str:
+    """Return bytes with the largest suffix that loses nothing, powers of two first."""
+    for suffixes, base in (
+        (("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"), 1024),
+        (("E", "P", "T", "G", "M", "k"), 1000),
+    ):
+        for position, suffix in enumerate(suffixes):
+            size = base ** (6 - position)
+            if amount and amount % size == 0:
+                return f"{amount // size}{suffix}"
+    return str(amount)

@@ -1,0 +1,146 @@
+"""The snapshot: one cycle's frozen view of the cluster, as arrays. Nobody writes it.
+
+Rows are sorted by name, so the first of two equal answers is the same on every machine. Arrays of
+[row, resource] are column-major: a decision reads one resource over all nodes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from phalanx.model.axis import Axis, Bool, Float, Int
+from phalanx.model.gang import Gang
+from phalanx.model.node import Taint
+from phalanx.model.queue import Queue
+from phalanx.model.selectors import HostPort, LabelSelector
+from phalanx.model.task import Hold, Shape
+from phalanx.model.topology import Domains, domains
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTable:
+    """Every node, one row each."""
+
+    names: tuple[str, ...]
+    row: Mapping[str, int]
+    #: [node, resource]
+    allocatable: Int
+    #: allocatable less every charged task, terminating ones too. Below zero where a node shrank.
+    free: Int
+    #: The part of what is charged that terminates: will be free.
+    releasing: Int
+    #: Nominated to somebody who is not there yet: may lie in `free` or in `releasing`.
+    held: Int
+    #: [node, 2]: cpu and memory in use as Kubernetes scores them (see `Shape.scored`).
+    scored: Int
+    ready: Bool
+    cordoned: Bool
+    #: Per node, the number of its set in `taint_sets`.
+    taint_set: Int
+    taint_sets: tuple[tuple[Taint, ...], ...]
+    labels: tuple[Mapping[str, str], ...]
+    #: Rows that have host ports in use.
+    ports: Mapping[int, frozenset[HostPort]]
+    _domains: dict[str, Domains] = field(default_factory=dict[str, Domains], repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def domains(self, key: str) -> Domains:
+        """Return the nodes grouped by one label; worked out once and remembered."""
+        found = self._domains.get(key)
+        if found is None:
+            found = self._domains[key] = domains(key, self.labels)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTable:
+    """Every device that is placed by identity, one row each, sorted by node and name."""
+
+    names: tuple[str, ...]
+    resource: tuple[str, ...]
+    node: Int
+    #: In milli-devices.
+    free: Int
+
+
+#: The maximum of a gang that has none.
+UNBOUNDED = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class GangTable:
+    """Every gang with a pending task of ours, one row each."""
+
+    gangs: tuple[Gang, ...]
+    #: Its tasks are rows first … first + count - 1 of the task table.
+    first: Int
+    count: Int
+    minimum: Int
+    #: UNBOUNDED where the gang has none.
+    maximum: Int
+    priority: Int
+    created: Float
+    #: Seconds; 0 where the gang has none.
+    start_timeout: Float
+    #: Members that count towards the minimum already.
+    running: Int
+    #: Has subgroups, a hold, or a member with one: its tasks are chosen one gang at a time.
+    intricate: Bool
+    #: The same per subgroup, only for gangs that have subgroups.
+    running_in: Mapping[int, Mapping[str, int]]
+
+    def __len__(self) -> int:
+        return len(self.gangs)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTable:
+    """Every pending task of ours, sorted by gang, then creation, then name."""
+
+    uids: tuple[str, ...]
+    #: `namespace/name`
+    names: tuple[str, ...]
+    gang: Int
+    shape: Int
+    created: Float
+    subgroups: tuple[str | None, ...]
+    #: Row of the node that is nominated to it, or -1.
+    nominated: Int
+    held: Bool
+    holds: Mapping[int, Hold]
+
+    def __len__(self) -> int:
+        return len(self.uids)
+
+
+@dataclass(frozen=True, slots=True)
+class Repulsion:
+    """Required anti-affinity of tasks on nodes: keeps matching shapes out of these domains."""
+
+    topology_key: str
+    selector: LabelSelector
+    #: The namespaces it looks at, resolved; None: all of them.
+    namespaces: frozenset[str] | None
+    #: Sorted values of the topology key.
+    domains: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What `decide` sees. Same snapshot, same policy: same plan."""
+
+    now: float
+    seed: int
+    axis: Axis
+    nodes: NodeTable
+    devices: DeviceTable
+    shapes: tuple[Shape, ...]
+    #: [shape, resource]
+    requests: Int
+    #: [shape, 2]
+    scored: Int
+    gangs: GangTable
+    tasks: TaskTable
+    queues: tuple[Queue, ...]
+    repulsions: tuple[Repulsion, ...]

@@ -1,0 +1,99 @@
+"""A task is one pod; a shape is what makes two tasks interchangeable."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from phalanx.model.gang import Membership
+from phalanx.model.selectors import HostPort, NodeTerm, PodTerm, Preference, Toleration
+
+
+class State(Enum):
+    """Where a task is in its life."""
+
+    PENDING = "pending"
+    #: Decided, its bind on the way: charged like a running one until its outcome is known.
+    BINDING = "binding"
+    RUNNING = "running"
+    #: Terminating: still charged, will be free.
+    RELEASING = "releasing"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Why an object must not be placed yet: the field that says so, and a sentence for a person."""
+
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}" if self.field else self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Everything about a task that a decision may look at. Tasks of one shape are interchangeable."""
+
+    #: Sorted by resource name; always holds one of `pods`.
+    requests: tuple[tuple[str, int], ...]
+    #: cpu and memory as Kubernetes scores them: a container that asks for none counts as a little.
+    scored: tuple[int, int] = (0, 0)
+    priority: int = 0
+    namespace: str = "default"
+    #: Only the labels that some selector in the cluster reads.
+    labels: tuple[tuple[str, str], ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    #: nodeSelector, as requirements that must all hold.
+    node_selector: NodeTerm | None = None
+    #: Required node affinity: one of the terms must match. None: no such wish.
+    node_terms: tuple[NodeTerm, ...] | None = None
+    preferences: tuple[Preference, ...] = ()
+    host_ports: tuple[HostPort, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One pod, of ours or of anybody else."""
+
+    uid: str
+    namespace: str
+    name: str
+    shape: Shape
+    state: State = State.PENDING
+    node: str | None = None
+    #: Whether one of our scheduler names is on it. Others' tasks are charged, never moved.
+    ours: bool = True
+    scheduler: str = "phalanx"
+    created: float = 0.0
+    started: float | None = None
+    finished: float | None = None
+    #: When a terminating pod will be gone.
+    gone_at: float | None = None
+    grace: float = 30.0
+    #: Has a controller that will make it again.
+    controlled: bool = False
+    membership: Membership | None = None
+    hold: Hold | None = None
+    nominated: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: Required anti-affinity: keeps matching pods out of its domains while it is on a node.
+    repels: tuple[PodTerm, ...] = ()
+    queue: str | None = None
+    #: From the annotation `phalanx.dev/expected-runtime`.
+    expected_runtime: float | None = None
+
+    @property
+    def full_name(self) -> str:
+        """Return `namespace/name`, as every output shows it."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def charged(self) -> bool:
+        """Tell whether it takes room on its node."""
+        return self.node is not None and self.state in CHARGED
+
+
+#: Terminating pods still take room.
+CHARGED = frozenset({State.BINDING, State.RUNNING, State.RELEASING})

@@ -1,0 +1,28 @@
+"""Advice: what a correct policy leaves undone, in sentences. It is no mistake to want that, only to not know it."""
+
+from phalanx.engine.plugin import Score
+from phalanx.engine.policy import Policy
+
+#: What happens to pods when a filter is not in the list.
+_UNHONOURED = {
+    "node_ready": "pods go to nodes that are not ready or cordoned",
+    "taints": "pods go to nodes whose taints they do not tolerate",
+    "node_affinity": "nodeSelector and required node affinity are not honoured",
+    "pod_anti_affinity": "the required anti-affinity of running pods is not honoured",
+    "host_ports": "two pods with one host port may go to one node, where the second one fails",
+    "resource_fit": "nodes are given more than they have, and their kubelets refuse the pods",
+}
+
+
+def warnings(policy: Policy) -> list[str]:
+    """Return one sentence per constraint that this policy would not honour, and per part without effect."""
+    names = {weighted.plugin.name for weighted in policy.plugins}
+    found = [f"without {name}, {consequence}" for name, consequence in _UNHONOURED.items() if name not in names]
+    if not policy.groups:
+        found.append("without gang, every pod is decided alone and gangs are split")
+    if not policy.actions:
+        found.append("without an action such as allocate, nothing is ever placed")
+    for weighted in policy.plugins:
+        if weighted.weight != 1 and not isinstance(weighted.plugin, Score):
+            found.append(f"the weight of {weighted.plugin.name} has no effect: it does not score")
+    return found

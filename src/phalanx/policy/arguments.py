@@ -1,0 +1,129 @@
+"""Arguments: what a policy file says of a plugin or an action, as the fields of its dataclass."""
+
+import math
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from enum import Enum
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from phalanx.model.duration import DurationError, Seconds, seconds
+from phalanx.policy.document import Document, Path, found
+from phalanx.policy.spelling import nearest, unknown
+
+Made = TypeVar("Made")
+
+_WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+
+
+def make(document: Document, path: Path, cls: type[Made], given: Any) -> Made | None:
+    """Return `cls` with its fields from a mapping, or None after noting every mistake in it."""
+    if not isinstance(given, Mapping):
+        document.mistake(path, f"found {found(given)}, allowed is a mapping")
+        return None
+    before = len(document.mistakes)
+    known = [one for one in fields(cls) if one.init]  # type: ignore[arg-type]
+    hints = typing.get_type_hints(cls)
+    names = [one.name for one in known]
+    for name in given:
+        if name not in names:
+            document.mistake((*path, name), unknown("argument", name, names))
+    for one in known:
+        if one.name not in given and _required(one):
+            document.mistake((*path, one.name), "missing, it has no default")
+    values = {
+        name: _Converter(document, (*path, name)).convert(given[name], hints[name])
+        for name in names
+        if name in given
+    }
+    if len(document.mistakes) > before:
+        return None
+    try:
+        return cls(**values)
+    except ValueError as error:
+        _semantic(document, path, str(error), names)
+        return None
+
+
+def _semantic(document: Document, path: Path, complaint: str, names: Sequence[str]) -> None:
+    """Note what a plugin's own check says, `field: message` or `field.key: message`, at that field's line."""
+    dotted, _, message = complaint.partition(": ")
+    given = (at for at in document.lines if at[: len(path)] == path and ".".join(map(str, at[len(path) :])) == dotted)
+    if dotted in names or (dotted and message and dotted.split(".")[0] in names):
+        document.mistake(next(given, (*path, dotted)), message)
+    else:
+        document.mistake(path, complaint)
+
+
+def _required(one: "Field[Any]") -> bool:
+    return one.default is MISSING and one.default_factory is MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class _Converter:
+    """Turns one value into what a type hint asks for. Containers are walked, so that each mistake has its line."""
+
+    document: Document
+    path: Path
+
+    def convert(self, given: Any, hint: Any) -> Any:
+        origin, inner = typing.get_origin(hint), typing.get_args(hint)
+        if isinstance(hint, type) and is_dataclass(hint):
+            return make(self.document, self.path, hint, given)
+        if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+            return self._mapping(given, inner[1])
+        if origin is not None and isinstance(origin, type) and issubclass(origin, Sequence):
+            return self._sequence(given, origin, inner)
+        if hint is Seconds:
+            return self._seconds(given)
+        if origin is Literal:
+            return self._one_of(given, inner)
+        if isinstance(hint, type) and issubclass(hint, Enum):
+            chosen = self._one_of(given, [member.value for member in hint])
+            return None if chosen is None else hint(chosen)
+        return self._plain(given, hint)
+
+    def _mapping(self, given: Any, hint: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return self._refuse(given, "a mapping")
+        return {key: self._at(key).convert(value, hint) for key, value in given.items()}
+
+    def _sequence(self, given: Any, kind: type, inner: tuple[Any, ...]) -> Any:
+        if not isinstance(given, list):
+            return self._refuse(given, "a list")
+        hints = inner[:1] * len(given) if inner[-1] is Ellipsis or kind is not tuple else inner
+        if len(hints) != len(given):
+            return self._refuse(given, f"a list of {len(hints)}")
+        made = [self._at(position).convert(value, hints[position]) for position, value in enumerate(given)]
+        return tuple(made) if kind is tuple else made
+
+    def _seconds(self, given: Any) -> Any:
+        try:
+            return seconds(given)
+        except DurationError as error:
+            self.document.mistake(self.path, str(error))
+
+    def _one_of(self, given: Any, allowed: Sequence[Any]) -> Any:
+        if any(given == value and type(given) is type(value) for value in allowed):
+            return given
+        meant = nearest(given, [value for value in allowed if isinstance(value, str)]) if isinstance(given, str) else None
+        guess = f", did you mean {meant}?" if meant else ""
+        self.document.mistake(self.path, f"found {found(given)}{guess} (allowed: {', '.join(map(str, allowed))})")
+        return None
+
+    def _plain(self, given: Any, hint: Any) -> Any:
+        try:
+            made = msgspec.convert(given, hint, strict=True)
+        except msgspec.ValidationError as error:
+            return self._refuse(given, _WORDS.get(hint) or f"what it must be: {error}")
+        if isinstance(made, float) and not math.isfinite(made):
+            return self._refuse(given, "a finite number")
+        return made
+
+    def _at(self, part: str | int) -> "_Converter":
+        return _Converter(self.document, (*self.path, part))
+
+    def _refuse(self, given: Any, allowed: str) -> None:
+        self.document.mistake(self.path, f"found {found(given)}, allowed is {allowed}")

@@ -1,0 +1,134 @@
+"""A YAML file as plain values that still know their lines, and the list of what is wrong with it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from phalanx.model.quantity import shown
+
+#: Where a value stands: keys and list positions from the top.
+Path = tuple[str | int, ...]
+
+#: Far more than any policy needs; beyond it the file is something else.
+SIZE_MAX = 1_000_000
+DEPTH_MAX = 32
+
+
+class PolicyError(ValueError):
+    """A policy that cannot be used. Its text is one line per mistake, each for a person."""
+
+
+@dataclass(slots=True)
+class Document:
+    """One file: its values, the line of each, and the mistakes found so far."""
+
+    filename: str
+    value: Any = None
+    lines: dict[Path, int] = field(default_factory=dict[Path, int])
+    _mistakes: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+
+    def mistake(self, path: Path, text: str) -> None:
+        """Note what is wrong with one key. A key that is missing is reported where its parent stands."""
+        line = next((line for size in range(len(path), -1, -1) if (line := self.lines.get(path[:size]))), 1)
+        key = f"{written(path)}: " if path else ""
+        self._mistakes.append((line, f"{self.filename}:{line}: {key}{text}"))
+
+    @property
+    def mistakes(self) -> list[str]:
+        """Return every mistake, in the order of the file."""
+        return [text for _, text in sorted(self._mistakes, key=lambda noted: noted[0])]
+
+
+def written(path: Path) -> str:
+    """Return a path as people write it: `plugins[2].arguments.strategy`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part.replace("_", "").replace("-", "").isalnum() and len(part) < 60:
+            text += f".{part}" if text else part
+        else:
+            text += f"[{shown(part)}]" if text else shown(part)
+    return text
+
+
+def found(value: object) -> str:
+    """Return a value as a message shows it, in YAML's words."""
+    if value is None:
+        return "nothing"
+    return str(value).lower() if isinstance(value, bool) else shown(value)
+
+
+def parse(text: str, filename: str) -> Document:
+    """Read a file. Text that is not YAML is refused at once; duplicate keys are noted and reading goes on."""
+    document = Document(filename)
+    try:
+        if len(text) > SIZE_MAX:
+            raise PolicyError(f"{filename}: found {len(text)} characters, allowed are {SIZE_MAX}")  # noqa: TRY301
+        _bounded(text, filename)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is not None:
+            document.value = _Reader(document).read(node, ())
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise PolicyError(f"{filename}:{line}: not YAML: {error.problem or error.context}") from None
+    except yaml.YAMLError as error:
+        line = text.count("\n", 0, getattr(error, "position", 0)) + 1
+        raise PolicyError(f"{filename}:{line}: not YAML: {getattr(error, 'reason', error)}") from None
+    return document
+
+
+def _bounded(text: str, filename: str) -> None:
+    """Refuse what would grow when it is read: aliases multiply a small file, depth exhausts the stack."""
+    depth = 0
+    for event in _events(text):
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent):
+            raise PolicyError(f"{filename}:{line}: found the alias *{event.anchor}, allowed are written-out values")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEPTH_MAX:
+            raise PolicyError(f"{filename}:{line}: found values nested deeper than {DEPTH_MAX} levels")
+
+
+def _events(text: str) -> Iterator[yaml.Event]:
+    yield from yaml.parse(text, Loader=yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Turns YAML nodes into values and notes their lines."""
+
+    document: Document
+
+    def read(self, node: yaml.Node, path: Path) -> Any:
+        self.document.lines.setdefault(path, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.read(item, (*path, position)) for position, item in enumerate(node.value)]
+        try:
+            return yaml.constructor.SafeConstructor().construct_object(node, deep=True)
+        except ValueError:
+            # 2026-99-99 looks like a date, and int() refuses digits by the thousand.
+            self.document.mistake(path, f"found {shown(node.value)}, which has no value in YAML; put it in quotes")
+            return None
+
+    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = self.read(key_node, (*path, "")) if isinstance(key_node, yaml.ScalarNode) else None
+            self.document.lines.pop((*path, ""), None)
+            line = key_node.start_mark.line + 1
+            if not isinstance(key, str) or not key:
+                self.document.lines[path] = self.document.lines.get(path, line)
+                self.document.mistake(path, f"found the key {found(key)} on line {line}, allowed is text")
+            elif key in values:
+                self.document.mistake(
+                    (*path, key), f"given twice, on line {self.document.lines[*path, key]} and on line {line}"
+                )
+            else:
+                self.document.lines[*path, key] = line
+                values[key] = self.read(value_node, (*path, key))
+        return values

@@ -1,0 +1,101 @@
+"""The registry: which class a name in a policy means. Built-ins are a table, others come by entry point."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import is_dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from phalanx.engine.actions.allocate import Allocate
+from phalanx.engine.plugin import Plugin
+from phalanx.engine.plugins.arrival import Arrival
+from phalanx.engine.plugins.balanced_allocation import BalancedAllocation
+from phalanx.engine.plugins.gang import Gang
+from phalanx.engine.plugins.host_ports import HostPorts
+from phalanx.engine.plugins.node_affinity import NodeAffinity
+from phalanx.engine.plugins.node_ready import NodeReady
+from phalanx.engine.plugins.pod_anti_affinity import PodAntiAffinity
+from phalanx.engine.plugins.priority import Priority
+from phalanx.engine.plugins.resource_fit import ResourceFit
+from phalanx.engine.plugins.scarce_resources import ScarceResources
+from phalanx.engine.plugins.taints import Taints
+from phalanx.engine.policy import Action
+from phalanx.model.quantity import shown
+from phalanx.policy.spelling import unknown
+
+#: Where an installed package announces its plugins.
+GROUP = "phalanx.plugins"
+
+_BUILT_IN: tuple[type[Plugin], ...] = (
+    NodeReady, Taints, NodeAffinity, PodAntiAffinity, HostPorts, ResourceFit,
+    ScarceResources, BalancedAllocation, Gang, Priority, Arrival,
+)  # fmt: skip
+
+PLUGINS: Mapping[str, type[Plugin]] = {plugin.name: plugin for plugin in _BUILT_IN}
+ACTIONS: Mapping[str, type[Action]] = {Allocate.name: Allocate}
+#: The ways to divide the cluster among queues. There is one; it matters once there are queues.
+SHARES = ("quota_then_weight",)
+
+
+class RegistryError(ValueError):
+    """A name that means nothing, or a class that cannot be a plugin; the text is one line for a person."""
+
+
+def plugin_class(name: str) -> type[Plugin]:
+    """Return the plugin of this name. A broken package refuses only here, when it is named."""
+    built_in = PLUGINS.get(name)
+    if built_in is not None:
+        return built_in
+    offers = offered()
+    if name not in offers:
+        raise RegistryError(unknown("plugin", name, [*PLUGINS, *offers]))
+    if len(offers[name]) > 1:
+        raise RegistryError(f"offered by more than one package: {', '.join(map(package, offers[name]))}")
+    return _load(offers[name][0])
+
+
+def action_class(name: str) -> type[Action]:
+    """Return the action of this name."""
+    if name not in ACTIONS:
+        raise RegistryError(unknown("action", name, ACTIONS))
+    return ACTIONS[name]
+
+
+def offered() -> Mapping[str, list[EntryPoint]]:
+    """Return the entry points of every installed package, by name, without importing any of them."""
+    offers: defaultdict[str, list[EntryPoint]] = defaultdict(list)
+    for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, package(point))):
+        # One package found twice on the path is one offer.
+        if all(point.value != other.value for other in offers[point.name]):
+            offers[point.name].append(point)
+    return dict(offers)
+
+
+def origin(name: str) -> str:
+    """Say where the plugin of this name comes from."""
+    if name in PLUGINS:
+        return "built in"
+    return f"by entry point from {', '.join(map(package, offered().get(name, ())))}"
+
+
+def package(point: EntryPoint) -> str:
+    """Return the name and version of the package behind an entry point."""
+    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+
+
+def _load(point: EntryPoint) -> type[Plugin]:
+    """Import a plugin and check that it is one."""
+    where = f"the entry point {point.value} of {package(point)}"
+    try:
+        loaded = point.load()
+    except Exception as error:  # noqa: BLE001 (other people's code may raise anything while it is imported)
+        first_line = str(error).partition("\n")[0]
+        raise RegistryError(f"{where} cannot be imported: {type(error).__name__}: {first_line}") from None
+    if not (isinstance(loaded, type) and issubclass(loaded, Plugin) and is_dataclass(loaded)):
+        raise RegistryError(
+            f"{where}: found {shown(str(loaded))}, allowed is a dataclass derived from phalanx.engine.plugin.Plugin"
+        )
+    if getattr(loaded, "name", None) != point.name:
+        raise RegistryError(
+            f"{where}: the class calls itself {shown(getattr(loaded, 'name', None))}, the entry point {point.name}"
+        )
+    return loaded

@@ -1,0 +1,35 @@
+"""Show a policy as the file that would give it: everything that it extends and every default written out."""
+
+from dataclasses import fields
+from typing import Any
+
+import msgspec
+import yaml
+
+from phalanx.engine.policy import Policy
+from phalanx.policy.registry import PLUGINS, SHARES, origin
+
+
+def resolved(policy: Policy) -> str:
+    """Return YAML that loads to the same policy. Plugins that are not built in say where they come from."""
+    lines = [_yaml({"schedulerNames": list(policy.scheduler_names)}), "actions:\n"]
+    for action in policy.actions:
+        lines.append(_yaml([{"name": action.name, "arguments": _arguments(action)}]))
+    lines.append("plugins:\n")
+    for weighted in policy.plugins:
+        name = weighted.plugin.name
+        if name not in PLUGINS:
+            lines.append(f"# {origin(name)}:\n")
+        weight = int(weighted.weight) if weighted.weight.is_integer() else weighted.weight
+        lines.append(_yaml([{"name": name, "weight": weight, "arguments": _arguments(weighted.plugin)}]))
+    lines.append(_yaml({"share": {"name": SHARES[0], "arguments": {}}, "search": {"steps": policy.search_steps}}))
+    return "".join(lines)
+
+
+def _arguments(made: Any) -> dict[str, Any]:
+    return {one.name: msgspec.to_builtins(getattr(made, one.name)) for one in fields(made) if one.init}
+
+
+def _yaml(value: Any) -> str:
+    # Flow style for the innermost lists and mappings alone: one resource or one shape point per line.
+    return yaml.safe_dump(value, sort_keys=False, default_flow_style=None, width=100, allow_unicode=True)

@@ -1,0 +1,151 @@
+"""Admission: what an API server fills in before any scheduler sees a manifest.
+
+Namespace, name, uid, requests that follow from limits, priority from its class, overhead from the runtime
+class. Objects come in as they were written and go out as copies; what has a wrong type passes untouched, for
+the dialect to refuse with its own words.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from phalanx.model.events import Refused
+from phalanx.model.quantity import shown
+
+#: Kinds that are read here and live outside any namespace.
+_CLUSTER_SCOPED = frozenset(
+    {"Node", "Namespace", "PriorityClass", "RuntimeClass", "PersistentVolume", "StorageClass", "Queue"}
+)
+_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+Object = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Admission:
+    """The classes of one cluster, and the names it has given out."""
+
+    priorities: dict[str, int] = field(default_factory=lambda: dict(_SYSTEM_CLASSES))
+    #: The globalDefault class: (name, value). Of several the lowest counts, as in an API server.
+    default: tuple[str, int] | None = None
+    runtimes: dict[str, Object] = field(default_factory=dict[str, Object])
+    _generated: Counter[str] = field(default_factory=Counter[str])
+
+    @classmethod
+    def of(cls, objects: Iterable[Object]) -> tuple["Admission", list[Refused]]:
+        """Collect the PriorityClasses and RuntimeClasses among the objects."""
+        admission, refused = cls(), list[Refused]()
+        for one in objects:
+            if one.get("kind") == "PriorityClass":
+                refused += admission._add_priority(one)
+            elif one.get("kind") == "RuntimeClass":
+                admission.runtimes[str(mapping(one, "metadata").get("name"))] = one
+        return admission, refused
+
+    def _add_priority(self, one: Object) -> list[Refused]:
+        name, value = str(mapping(one, "metadata").get("name")), one.get("value")
+        if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
+            message = f"found {shown(value)}, allowed is a whole number of 32 bits"
+            return [Refused("PriorityClass", name, "value", message)]
+        self.priorities[name] = value
+        if one.get("globalDefault") is True and (self.default is None or value < self.default[1]):
+            self.default = (name, value)
+        return []
+
+    def identify(self, one: Object) -> dict[str, Any]:
+        """Return the object with a namespace, a name where it asks for a generated one, and a uid."""
+        kind = str(one.get("kind"))
+        metadata = one.get("metadata")
+        if not isinstance(metadata, dict | None):
+            return dict(one)
+        given = dict(metadata or {})
+        if kind not in _CLUSTER_SCOPED and given.get("namespace") in {None, ""}:
+            given["namespace"] = "default"
+        prefix = given.get("generateName")
+        if not given.get("name") and isinstance(prefix, str) and prefix:
+            key = f"{kind}/{given.get('namespace')}/{prefix}"
+            given["name"] = f"{prefix}{self._generated[key]}"
+            self._generated[key] += 1
+        if not given.get("uid"):
+            # Readable, and the same every time: pods of one age are ordered by name.
+            given["uid"] = "/".join(str(part) for part in (kind, given.get("namespace"), given.get("name")) if part)
+        return {**one, "metadata": given}
+
+    def admit(self, pod: Object) -> dict[str, Any] | Refused:
+        """Return an identified pod with its spec filled in, or the reason why an API server would not have it."""
+        spec = pod.get("spec")
+        if not isinstance(spec, dict):
+            return dict(pod)
+        filled = default_requests(spec)
+        refused = self._prioritise(filled) or self._give_overhead(filled, pod)
+        if refused is not None:
+            metadata = mapping(pod, "metadata")
+            return Refused("Pod", f"{metadata.get('namespace')}/{metadata.get('name')}", *refused)
+        return {**pod, "spec": filled}
+
+    def _prioritise(self, spec: dict[str, Any]) -> tuple[str, str] | None:
+        """Fill in `priority`. One that is there already was decided by a real API server."""
+        name = spec.get("priorityClassName")
+        if spec.get("priority") is not None:
+            return None
+        if name in {None, ""}:
+            if self.default is not None:
+                spec["priorityClassName"], spec["priority"] = self.default
+            return None
+        if isinstance(name, str) and name in self.priorities:
+            spec["priority"] = self.priorities[name]
+        elif not spec.get("nodeName"):
+            allowed = ", ".join(sorted(self.priorities))
+            return "spec.priorityClassName", f"found {shown(name)}, allowed are the PriorityClasses that exist: {allowed}"
+        return None
+
+    def _give_overhead(self, spec: dict[str, Any], pod: Object) -> tuple[str, str] | None:
+        """Fill in what the runtime class costs and where it runs."""
+        name = spec.get("runtimeClassName")
+        # A pod on a node, or with a cost already, went through a real API server.
+        if name in {None, ""} or spec.get("nodeName") or "overhead" in spec:
+            return None
+        runtime = self.runtimes.get(name) if isinstance(name, str) else None
+        if runtime is None:
+            allowed = ", ".join(sorted(self.runtimes)) or "none"
+            return "spec.runtimeClassName", f"found {shown(name)}, allowed are the RuntimeClasses that exist: {allowed}"
+        scheduling = mapping(runtime, "scheduling")
+        if fixed := mapping(runtime, "overhead").get("podFixed"):
+            spec["overhead"] = fixed
+        if chosen := mapping(scheduling, "nodeSelector"):
+            spec["nodeSelector"] = {**mapping(spec, "nodeSelector"), **chosen}
+        if tolerated := scheduling.get("tolerations"):
+            spec["tolerations"] = [*(spec.get("tolerations") or []), *tolerated]
+        return None
+
+
+def default_requests(spec: Object) -> dict[str, Any]:
+    """Return the spec with requests where only limits are given: per container, then for the whole pod."""
+    filled = dict(spec)
+    asked: set[str] = set()
+    for key in ("initContainers", "containers"):
+        containers = spec.get(key)
+        if isinstance(containers, list):
+            filled[key] = [_from_limits(one) for one in containers]
+            for one in filled[key]:
+                asked |= mapping(mapping(one, "resources"), "requests").keys()
+    # The pod's own limit is its request, unless its containers say what they need.
+    taken = {name for name in asked if not name.startswith("hugepages-")}
+    return _from_limits(filled, taken)
+
+
+def _from_limits(holder: Any, taken: set[str] | frozenset[str] = frozenset()) -> Any:
+    """Return a container or a pod spec whose `resources` request what they limit."""
+    resources = mapping(holder, "resources")
+    requests, limits = mapping(resources, "requests"), mapping(resources, "limits")
+    missing = {name: limit for name, limit in limits.items() if name not in requests and name not in taken}
+    if not missing or not isinstance(resources.get("requests"), dict | None):
+        return holder
+    return {**holder, "resources": {**resources, "requests": {**missing, **requests}}}
+
+
+def mapping(holder: object, key: str) -> Mapping[str, Any]:
+    """Return the mapping under a key; an empty one where there is none or something else."""
+    value = holder.get(key) if isinstance(holder, dict) else None
+    return value if isinstance(value, dict) else {}

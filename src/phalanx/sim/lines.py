@@ -1,0 +1,93 @@
+"""What the lines of a scenario say: one value per node, per group of equal pods, per happening."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from phalanx.sim.words import Runtime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeLine:
+    """One node."""
+
+    line: int
+    name: str
+    amounts: Mapping[str, str]
+    label: Mapping[str, str]
+    #: (key, value, effect)
+    taint: tuple[tuple[str, str, str], ...]
+    cordoned: bool = False
+    not_ready: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodLine:
+    """Equal pods: one on its own, or members of a gang."""
+
+    line: int
+    name: str
+    amounts: Mapping[str, str]
+    label: Mapping[str, str]
+    select: Mapping[str, str]
+    #: (key, value, effect); a value of None tolerates every value, an empty effect every effect.
+    tolerate: tuple[tuple[str, str | None, str], ...]
+    #: None: a pod in no gang.
+    members: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    subgroup: str | None = None
+    subgroup_minimum: int | None = None
+    created: float = 0.0
+    every: float = 0.0
+    apart: float = 0.0
+    on: str | None = None
+    runtime: Runtime | None = None
+    priority: int = 0
+    port: int | None = None
+    namespace: str = "default"
+    scheduler: str | None = None
+    queue: str | None = None
+    start_timeout: float | None = None
+    patience: float | None = None
+    preemptible: bool | None = None
+    topology_required: str | None = None
+    topology_preferred: str | None = None
+    controlled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailLine:
+    """A node that fails, and returns after `lasts`; None: never."""
+
+    line: int
+    name: str
+    at: float
+    lasts: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaleLine:
+    """A gang that gets another number of members, and perhaps another minimum."""
+
+    line: int
+    name: str
+    members: int
+    at: float
+    namespace: str = "default"
+    minimum: int | None = None
+    subgroup: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What a text says, expanded: one entry per node, and per gang or pod, in the order of the text."""
+
+    source: str = "scenario"
+    nodes: list[NodeLine] = field(default_factory=list[NodeLine])
+    pods: list[PodLine] = field(default_factory=list[PodLine])
+    failures: list[FailLine] = field(default_factory=list[FailLine])
+    scalings: list[ScaleLine] = field(default_factory=list[ScaleLine])
+
+
+class ScenarioError(Exception):
+    """A scenario with mistakes: one line each, `source:line: …`."""

@@ -1,0 +1,1 @@
+"""Memory between cycles: events go in, a snapshot comes out."""

@@ -1,0 +1,160 @@
+"""Gangs from what their members say: who belongs together, what the gang is, and who counts already."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from phalanx.model.gang import Gang, Membership, Subgroup
+from phalanx.model.task import Hold, Shape, State, Task
+
+#: Members of these states count towards the minimum. A terminating one will be gone.
+THERE = frozenset({State.BINDING, State.RUNNING})
+#: What members of one gang must agree on, besides the minimum of their subgroup.
+SAID_BY_GANG = ("maximum", "start_timeout", "preemptible", "topology_required", "topology_preferred", "patience")
+SAID_BY_POD = ("expected_runtime", "queue")
+#: How many pods a message names before it says "and n more".
+NAMED_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One gang with its pending tasks, worked out once and kept until one of its members changes."""
+
+    gang: Gang
+    #: By (creation, name): the order in which members are taken.
+    tasks: tuple[Task, ...]
+    shapes: tuple[Shape, ...]
+    running: int
+    running_in: dict[str, int]
+
+    @property
+    def intricate(self) -> bool:
+        """Tell whether the choice of its tasks needs a look at each of them."""
+        return bool(self.gang.hold or self.gang.subgroups or any(task.hold for task in self.tasks))
+
+    @property
+    def holds(self) -> tuple[Hold | None, ...]:
+        """Return each pending task's hold."""
+        return tuple(task.hold for task in self.tasks)
+
+
+def gang_key(task: Task) -> str:
+    """Return the key of the gang a task belongs to. A uid has no slashes of this kind, so keys never meet."""
+    return f"gang/{task.membership.gang}" if task.membership else task.uid
+
+
+def assemble(key: str, members: Sequence[Task], queue: str) -> Gang:
+    """Return the gang that these unfinished members make up, held if they contradict each other."""
+    first = members[0]
+    by_age = sorted(members, key=lambda task: (task.created, task.name))
+    said = by_age[-1].membership
+    if said is None:
+        return Gang(
+            key, first.full_name, queue=queue, priority=first.shape.priority, created=first.created,
+            expected_runtime=first.expected_runtime, hold=_missing_queue(queue),
+        )  # fmt: skip
+    return Gang(
+        key,
+        said.gang,
+        minimum=said.minimum or 1,
+        maximum=said.maximum,
+        subgroups=_subgroups(by_age),
+        queue=queue,
+        # Its lowest: one unimportant member must not lift others over more important gangs, nor be lifted.
+        priority=min(task.shape.priority for task in members),
+        created=by_age[0].created,
+        start_timeout=said.start_timeout,
+        preemptible=said.preemptible,
+        topology_required=said.topology_required,
+        topology_preferred=said.topology_preferred,
+        expected_runtime=by_age[-1].expected_runtime,
+        patience=said.patience,
+        hold=_disagreement(by_age) or _missing_minimum(by_age) or _missing_queue(queue),
+    )
+
+
+def _subgroups(members: Iterable[Task]) -> tuple[Subgroup, ...]:
+    """Return the flat subgroups that members name, sorted by name."""
+    found: dict[str, Subgroup] = {}
+    for task in members:
+        said = task.membership
+        if said is not None and said.subgroup is not None:
+            found[said.subgroup] = Subgroup(said.subgroup, said.subgroup_minimum or 0)
+    return tuple(found[name] for name in sorted(found))
+
+
+def _missing_minimum(members: Sequence[Task]) -> str | None:
+    """The newest pod's word holds: a template that was scaled writes the new minimum on new pods only."""
+    newest = members[-1]
+    if newest.membership is not None and newest.membership.minimum is None:
+        return f"metadata.annotations[phalanx.dev/minimum]: required with a gang, missing on pod {newest.full_name}"
+    return None
+
+
+def _missing_queue(queue: str) -> str | None:
+    return None if queue == "default" else f"metadata.labels[phalanx.dev/queue]: there is no queue {queue}"
+
+
+def _disagreement(members: Sequence[Task]) -> str | None:
+    """Return what members contradict each other in, naming the pods; they may differ in the minimum alone."""
+    for field in SAID_BY_GANG:
+        text = _contradiction(field, [(getattr(task.membership, field), task) for task in members])
+        if text is not None:
+            return text
+    for field in SAID_BY_POD:
+        text = _contradiction(field, [(getattr(task, field), task) for task in members])
+        if text is not None:
+            return text
+    for subgroup in _subgroups(members):
+        own = [
+            (task.membership.subgroup_minimum, task)
+            for task in members
+            if task.membership and task.membership.subgroup == subgroup.name
+        ]
+        text = _contradiction("subgroup_minimum", own)
+        if text is not None:
+            return text
+    return None
+
+
+def _contradiction(field: str, said: Sequence[tuple[object, Task]]) -> str | None:
+    """Return a sentence if not all say the same."""
+    kinds = {repr(value): value for value, _ in said}
+    if len(kinds) <= 1:
+        return None
+    parts = []
+    for _, value in sorted(kinds.items()):
+        pods = [task.name for found, task in said if found == value]
+        more = f" and {len(pods) - NAMED_MAX} more" if len(pods) > NAMED_MAX else ""
+        parts.append(f"{value if value is not None else 'nothing'} on {', '.join(pods[:NAMED_MAX])}{more}")
+    return f"members disagree on phalanx.dev/{field.replace('_', '-')}: {'; '.join(parts)}"
+
+
+def credit(members: Iterable[Task]) -> tuple[int, dict[str, int]]:
+    """Return how many members count towards the minimum already, in all and per subgroup.
+
+    A finished member counts only while one that ran beside it still runs: yesterday's run of a CronJob does
+    not satisfy today's.
+    """
+    members = list(members)
+    there = [task for task in members if task.state in THERE]
+    done = [task for task in members if task.state is State.SUCCEEDED and any(_beside(task, one) for one in there)]
+    inside: dict[str, int] = {}
+    for task in (*there, *done):
+        said: Membership | None = task.membership
+        if said is not None and said.subgroup is not None:
+            inside[said.subgroup] = inside.get(said.subgroup, 0) + 1
+    return len(there) + len(done), inside
+
+
+def _beside(finished: Task, running: Task) -> bool:
+    """Tell whether the running task had started before the other one ended."""
+    ended = finished.finished if finished.finished is not None else finished.started
+    began = running.started if running.started is not None else running.created
+    return began <= (ended if ended is not None else finished.created)
+
+
+def with_labels(task: Task, keys: frozenset[str]) -> Shape:
+    """Return the task's shape with only the labels that somebody reads."""
+    if not keys:
+        return task.shape
+    return replace(task.shape, labels=tuple(sorted((k, v) for k, v in task.labels.items() if k in keys)))

@@ -1,0 +1,243 @@
+"""The world: what is known of the cluster between cycles.
+
+Books are never kept by adding and subtracting: an event marks a node or a gang as dirty, and `compile` works
+out dirty rows afresh from the tasks that are there. What was forgotten once would stay wrong for ever.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from phalanx.model.events import (
+    Event,
+    NamespaceGone,
+    NamespaceSeen,
+    NodeGone,
+    NodeSeen,
+    Refused,
+    TaskGone,
+    TaskSeen,
+)
+from phalanx.model.gang import Gang
+from phalanx.model.node import Node
+from phalanx.model.outcome import Bound, Outcome, Result
+from phalanx.model.plan import Bind, Nominate, Plan
+from phalanx.model.queue import DEFAULT_QUEUE
+from phalanx.model.snapshot import Snapshot
+from phalanx.model.task import State, Task
+from phalanx.world.gang_rows import GangRows
+from phalanx.world.gangs import Piece, assemble, credit, gang_key, with_labels
+from phalanx.world.node_rows import NodeRows
+from phalanx.world.repulsions import repulsions
+
+QUEUE_LABEL = "phalanx.dev/queue"
+FINISHED = frozenset({State.SUCCEEDED, State.FAILED})
+
+
+class World:
+    """Apply events; compile snapshots."""
+
+    def __init__(self, label_keys: frozenset[str] = frozenset()) -> None:
+        self.nodes: dict[str, Node] = {}
+        #: By uid: a name can be used again.
+        self.tasks: dict[str, Task] = {}
+        self.namespaces: dict[str, Mapping[str, str]] = {}
+        #: Objects set aside, by `Kind namespace/name`.
+        self.refused: dict[str, Refused] = {}
+        #: uids of the tasks that take room on a node, whether or not we know that node.
+        self.on_node: dict[str, dict[str, None]] = {}
+        #: uids of waiting tasks to which a node is nominated.
+        self.nominated: dict[str, dict[str, None]] = {}
+        self.members: dict[str, dict[str, None]] = {}
+        #: Resource names in use, counted by who uses them: the axis of the next snapshot.
+        self.resources: Counter[str] = Counter()
+        self._plugin_keys = label_keys
+        self._label_keys = label_keys
+        self._repelling: dict[str, None] = {}
+        self._node_rows = NodeRows()
+        self._gang_rows = GangRows()
+        self._dirty_gangs: set[str] = set()
+
+    def apply(self, event: Event) -> None:
+        """Take in one event. Events that change nothing we look at leave nothing dirty."""
+        match event:
+            case TaskSeen(task):
+                self.refused.pop(f"Pod {task.full_name}", None)
+                self._set_task(self._keep_assumption(task))
+            case TaskGone(uid):
+                self._drop_task(uid)
+            case NodeSeen(node):
+                self.refused.pop(f"Node {node.name}", None)
+                self._set_node(node)
+            case NodeGone(name):
+                self._drop_node(name)
+            case NamespaceSeen(name, labels):
+                self._set_namespace(name, labels)
+            case NamespaceGone(name):
+                self._set_namespace(name, None)
+            case Refused():
+                self._set_aside(event)
+
+    def assume(self, plan: Plan) -> None:
+        """Charge what a plan decided before it is carried out."""
+        for step in plan.steps:
+            if isinstance(step, Bind):
+                task = self.tasks[step.uid]
+                self._set_task(replace(task, state=State.BINDING, node=step.node, nominated=None))
+            elif isinstance(step, Nominate):
+                self._set_task(replace(self.tasks[step.uid], nominated=step.node))
+
+    def confirm(self, outcome: Outcome) -> None:
+        """Take in what became of a step. An unknown outcome keeps its charge."""
+        match outcome:
+            case Bound(uid, node, result, at):
+                task = self.tasks.get(uid)
+                if task is None or task.state is not State.BINDING or task.node != node:
+                    return
+                if result is Result.OK:
+                    self._set_task(replace(task, state=State.RUNNING, started=at))
+                elif result is Result.REFUSED:
+                    self._set_task(replace(task, state=State.PENDING, node=None))
+
+    def compile(self, now: float, seed: int = 0) -> Snapshot:
+        """Return a snapshot; only what changed since the last one is worked out again."""
+        self._refresh_label_keys()
+        for key in sorted(self._dirty_gangs):
+            self._gang_rows.put(key, self._piece(key))
+        self._dirty_gangs.clear()
+        nodes, devices, axis = self._node_rows.table(self)
+        gangs, tasks, shapes, requests, scored = self._gang_rows.tables(axis, nodes.row)
+        return Snapshot(
+            now=now, seed=seed, axis=axis, nodes=nodes, devices=devices, shapes=shapes, requests=requests,
+            scored=scored, gangs=gangs, tasks=tasks, queues=(DEFAULT_QUEUE,),
+            repulsions=repulsions((self.tasks[uid] for uid in self._repelling), self.nodes, self.namespaces),
+        )  # fmt: skip
+
+    def gang_of(self, task: Task) -> Gang | None:
+        """Return the gang of a task of ours; None for others' and for finished ones."""
+        if not task.ours or task.state in FINISHED:
+            return None
+        key = gang_key(task)
+        return assemble(key, self._unfinished(key), self._queue(key))
+
+    def _keep_assumption(self, task: Task) -> Task:
+        """A late echo of an unbound pod must not undo a bind that is on its way."""
+        old = self.tasks.get(task.uid)
+        if old is not None and old.state is State.BINDING and task.state is State.PENDING:
+            return replace(task, state=State.BINDING, node=old.node)
+        return task
+
+    def _set_task(self, task: Task) -> None:
+        old = self.tasks.get(task.uid)
+        if old == task:
+            return
+        if old is not None:
+            self._unlink(old)
+        self.tasks[task.uid] = task
+        self.resources.update(name for name, _ in task.shape.requests)
+        if task.charged and task.node is not None:
+            self.on_node.setdefault(task.node, {})[task.uid] = None
+            self._node_rows.touch(task.node)
+            if task.repels:
+                self._repelling[task.uid] = None
+        elif task.state is State.PENDING and task.nominated is not None:
+            self.nominated.setdefault(task.nominated, {})[task.uid] = None
+            self._node_rows.touch(task.nominated)
+        if task.ours:
+            self.members.setdefault(gang_key(task), {})[task.uid] = None
+            self._dirty_gangs.add(gang_key(task))
+
+    def _drop_task(self, uid: str) -> None:
+        old = self.tasks.pop(uid, None)
+        if old is not None:
+            self._unlink(old)
+
+    def _unlink(self, task: Task) -> None:
+        """Take a task out of every index, and mark what it was part of."""
+        _subtract(self.resources, (name for name, _ in task.shape.requests))
+        for index, name in ((self.on_node, task.node), (self.nominated, task.nominated)):
+            if name is not None and task.uid in index.get(name, {}):
+                del index[name][task.uid]
+                if not index[name]:
+                    del index[name]
+                self._node_rows.touch(name)
+        self._repelling.pop(task.uid, None)
+        if task.ours:
+            key = gang_key(task)
+            del self.members[key][task.uid]
+            if not self.members[key]:
+                del self.members[key]
+            self._dirty_gangs.add(key)
+
+    def _set_node(self, node: Node) -> None:
+        old = self.nodes.get(node.name)
+        if old == node:
+            return
+        self._drop_node(node.name, count_only=True)
+        self.nodes[node.name] = node
+        self.resources.update(node.allocatable)
+        self._node_rows.touch(node.name)
+
+    def _drop_node(self, name: str, *, count_only: bool = False) -> None:
+        old = self.nodes.get(name)
+        if old is not None:
+            _subtract(self.resources, old.allocatable)
+            if not count_only:
+                del self.nodes[name]
+            self._node_rows.touch(name)
+
+    def _set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
+        if self.namespaces.get(name) == labels:
+            return
+        if labels is None:
+            self.namespaces.pop(name, None)
+        else:
+            self.namespaces[name] = labels
+        # A namespace's labels name the default queue of its pods.
+        self._dirty_gangs.update(gang_key(task) for task in self.tasks.values() if task.ours and task.namespace == name)
+
+    def _set_aside(self, event: Refused) -> None:
+        """An object that cannot be read any more is not acted upon; pods that run stay charged."""
+        self.refused[event.object] = event
+        if event.kind == "Node":
+            self._drop_node(event.name)
+        if event.kind == "Pod":
+            named = [task for task in self.tasks.values() if task.full_name == event.name]
+            for task in named:
+                if task.state is State.PENDING:
+                    self._drop_task(task.uid)
+
+    def _refresh_label_keys(self) -> None:
+        """Shapes keep the labels that some selector reads. When that changes, every shape does."""
+        terms = (term for uid in self._repelling for term in self.tasks[uid].repels if term.selector)
+        keys = self._plugin_keys.union(r.key for term in terms if term.selector for r in term.selector.requirements)
+        if keys != self._label_keys:
+            self._label_keys = keys
+            self._dirty_gangs.update(self.members)
+
+    def _unfinished(self, key: str) -> list[Task]:
+        members = (self.tasks[uid] for uid in self.members.get(key, {}))
+        return sorted((task for task in members if task.state not in FINISHED), key=lambda task: task.uid)
+
+    def _queue(self, key: str) -> str:
+        """Return the queue of a gang: its members' label, else their namespace's, else `default`."""
+        task = self._unfinished(key)[0]
+        return task.queue or self.namespaces.get(task.namespace, {}).get(QUEUE_LABEL) or DEFAULT_QUEUE.name
+
+    def _piece(self, key: str) -> Piece | None:
+        """Work out one gang; None when nothing of it waits."""
+        unfinished = self._unfinished(key)
+        pending = [task for task in unfinished if task.state is State.PENDING]
+        if not pending:
+            return None
+        tasks = tuple(sorted(pending, key=lambda task: (task.created, task.name, task.uid)))
+        running, inside = credit(self.tasks[uid] for uid in self.members[key])
+        shapes = tuple(with_labels(task, self._label_keys) for task in tasks)
+        return Piece(assemble(key, unfinished, self._queue(key)), tasks, shapes, running, inside)
+
+
+def _subtract(counter: Counter[str], names: Iterable[str]) -> None:
+    for name in names:
+        counter[name] -= 1
+        if not counter[name]:
+            del counter[name]
