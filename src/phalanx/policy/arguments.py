@@ -4,7 +4,6 @@ import math
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
-from enum import Enum
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -34,9 +33,7 @@ def make(document: Document, path: Path, cls: type[Made], given: Any) -> Made | 
         if one.name not in given and _required(one):
             document.mistake((*path, one.name), "missing, it has no default")
     values = {
-        name: _Converter(document, (*path, name)).convert(given[name], hints[name])
-        for name in names
-        if name in given
+        name: _Converter(document, (*path, name)).convert(given[name], hints[name]) for name in names if name in given
     }
     if len(document.mistakes) > before:
         return None
@@ -69,21 +66,24 @@ class _Converter:
     path: Path
 
     def convert(self, given: Any, hint: Any) -> Any:
-        origin, inner = typing.get_origin(hint), typing.get_args(hint)
-        if isinstance(hint, type) and is_dataclass(hint):
-            return make(self.document, self.path, hint, given)
-        if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
-            return self._mapping(given, inner[1])
-        if origin is not None and isinstance(origin, type) and issubclass(origin, Sequence):
-            return self._sequence(given, origin, inner)
+        inner = typing.get_args(hint)
+        kind = typing.get_origin(hint) or hint
+        made: Any
         if hint is Seconds:
-            return self._seconds(given)
-        if origin is Literal:
-            return self._one_of(given, inner)
-        if isinstance(hint, type) and issubclass(hint, Enum):
-            chosen = self._one_of(given, [member.value for member in hint])
-            return None if chosen is None else hint(chosen)
-        return self._plain(given, hint)
+            made = self._seconds(given)
+        elif kind is Literal:
+            made = self._one_of(given, inner)
+        elif not isinstance(kind, type):
+            made = self._plain(given, hint)
+        elif is_dataclass(kind):
+            made = make(self.document, self.path, kind, given)
+        elif issubclass(kind, Mapping) and inner:
+            made = self._mapping(given, inner[1])
+        elif issubclass(kind, Sequence) and inner:
+            made = self._sequence(given, kind, inner)
+        else:
+            made = self._plain(given, hint)
+        return made
 
     def _mapping(self, given: Any, hint: Any) -> Any:
         if not isinstance(given, Mapping):
@@ -108,7 +108,7 @@ class _Converter:
     def _one_of(self, given: Any, allowed: Sequence[Any]) -> Any:
         if any(given == value and type(given) is type(value) for value in allowed):
             return given
-        meant = nearest(given, [value for value in allowed if isinstance(value, str)]) if isinstance(given, str) else None
+        meant = nearest(str(given), map(str, allowed))
         guess = f", did you mean {meant}?" if meant else ""
         self.document.mistake(self.path, f"found {found(given)}{guess} (allowed: {', '.join(map(str, allowed))})")
         return None

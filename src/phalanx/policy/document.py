@@ -1,6 +1,5 @@
 """A YAML file as plain values that still know their lines, and the list of what is wrong with it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,7 +65,7 @@ def parse(text: str, filename: str) -> Document:
     document = Document(filename)
     try:
         if len(text) > SIZE_MAX:
-            raise PolicyError(f"{filename}: found {len(text)} characters, allowed are {SIZE_MAX}")  # noqa: TRY301
+            raise PolicyError(f"{filename}: found {len(text)} characters, allowed are {SIZE_MAX}")
         _bounded(text, filename)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if node is not None:
@@ -83,17 +82,13 @@ def parse(text: str, filename: str) -> Document:
 def _bounded(text: str, filename: str) -> None:
     """Refuse what would grow when it is read: aliases multiply a small file, depth exhausts the stack."""
     depth = 0
-    for event in _events(text):
-        line = event.start_mark.line + 1
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        line = event.start_mark.line + 1 if event.start_mark else 1
         if isinstance(event, yaml.AliasEvent):
             raise PolicyError(f"{filename}:{line}: found the alias *{event.anchor}, allowed are written-out values")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEPTH_MAX:
             raise PolicyError(f"{filename}:{line}: found values nested deeper than {DEPTH_MAX} levels")
-
-
-def _events(text: str) -> Iterator[yaml.Event]:
-    yield from yaml.parse(text, Loader=yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ def load_policy(name_or_path: str) -> Policy:
     """Return a preset or the policy in a file; raise `PolicyError` with every mistake, one line each."""
     try:
         source = _source(name_or_path, Path())
-    except _NoSource as error:
+    except _SourceError as error:
         raise PolicyError(f"{found(name_or_path)}: {error}") from None
     return _policy(name_or_path, source)
 
@@ -42,7 +42,7 @@ def _presets() -> Traversable:
     return resources.files("phalanx.policy") / "presets"
 
 
-class _NoSource(Exception):
+class _SourceError(Exception):
     """There is nothing to read under a name; the text says why."""
 
 
@@ -68,12 +68,12 @@ def _source(name: str, folder: Path) -> _Source:
     except FileNotFoundError:
         meant = nearest(name, presets)
         guess = f", did you mean {meant}?" if meant else ""
-        raise _NoSource(f"no such file or preset{guess} (presets: {', '.join(presets)})") from None
+        raise _SourceError(f"no such file or preset{guess} (presets: {', '.join(presets)})") from None
     except UnicodeDecodeError as error:
-        raise _NoSource(f"not UTF-8 text at byte {error.start}") from None
+        raise _SourceError(f"not UTF-8 text at byte {error.start}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise _NoSource(f"cannot be read: {reason}") from None
+        raise _SourceError(f"cannot be read: {reason}") from None
     return _Source(str(path), text, path.parent)
 
 
@@ -112,7 +112,7 @@ def _extended(document: Document, name: str | None, folder: Path, chain: list[st
         return None
     try:
         source = _source(name, folder)
-    except _NoSource as error:
+    except _SourceError as error:
         document.mistake(("extends",), f"{found(name)}: {error}")
         return None
     if source.filename in chain:

@@ -12,10 +12,11 @@ from phalanx.policy.registry import PLUGINS, SHARES, origin
 
 def resolved(policy: Policy) -> str:
     """Return YAML that loads to the same policy. Plugins that are not built in say where they come from."""
-    lines = [_yaml({"schedulerNames": list(policy.scheduler_names)}), "actions:\n"]
+    lines = [_yaml({"schedulerNames": list(policy.scheduler_names)})]
+    lines.append("actions:\n" if policy.actions else "actions: []\n")
     for action in policy.actions:
         lines.append(_yaml([{"name": action.name, "arguments": _arguments(action)}]))
-    lines.append("plugins:\n")
+    lines.append("plugins:\n" if policy.plugins else "plugins: []\n")
     for weighted in policy.plugins:
         name = weighted.plugin.name
         if name not in PLUGINS:

@@ -6,7 +6,7 @@ the dialect to refuse with its own words.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,7 +60,7 @@ class Admission:
         if not isinstance(metadata, dict | None):
             return dict(one)
         given = dict(metadata or {})
-        if kind not in _CLUSTER_SCOPED and given.get("namespace") in {None, ""}:
+        if kind not in _CLUSTER_SCOPED and given.get("namespace") in (None, ""):
             given["namespace"] = "default"
         prefix = given.get("generateName")
         if not given.get("name") and isinstance(prefix, str) and prefix:
@@ -78,10 +78,9 @@ class Admission:
         if not isinstance(spec, dict):
             return dict(pod)
         filled = default_requests(spec)
-        refused = self._prioritise(filled) or self._give_overhead(filled, pod)
+        refused = self._prioritise(filled) or self._give_overhead(filled)
         if refused is not None:
-            metadata = mapping(pod, "metadata")
-            return Refused("Pod", f"{metadata.get('namespace')}/{metadata.get('name')}", *refused)
+            return Refused("Pod", full_name(pod), *refused)
         return {**pod, "spec": filled}
 
     def _prioritise(self, spec: dict[str, Any]) -> tuple[str, str] | None:
@@ -89,34 +88,31 @@ class Admission:
         name = spec.get("priorityClassName")
         if spec.get("priority") is not None:
             return None
-        if name in {None, ""}:
+        if name in (None, ""):
             if self.default is not None:
                 spec["priorityClassName"], spec["priority"] = self.default
-            return None
-        if isinstance(name, str) and name in self.priorities:
+        elif isinstance(name, str) and name in self.priorities:
             spec["priority"] = self.priorities[name]
         elif not spec.get("nodeName"):
-            allowed = ", ".join(sorted(self.priorities))
-            return "spec.priorityClassName", f"found {shown(name)}, allowed are the PriorityClasses that exist: {allowed}"
+            return "spec.priorityClassName", f"found {shown(name)}, allowed is the name of a PriorityClass that exists"
         return None
 
-    def _give_overhead(self, spec: dict[str, Any], pod: Object) -> tuple[str, str] | None:
+    def _give_overhead(self, spec: dict[str, Any]) -> tuple[str, str] | None:
         """Fill in what the runtime class costs and where it runs."""
         name = spec.get("runtimeClassName")
         # A pod on a node, or with a cost already, went through a real API server.
-        if name in {None, ""} or spec.get("nodeName") or "overhead" in spec:
+        if name in (None, "") or spec.get("nodeName") or "overhead" in spec:
             return None
         runtime = self.runtimes.get(name) if isinstance(name, str) else None
         if runtime is None:
-            allowed = ", ".join(sorted(self.runtimes)) or "none"
-            return "spec.runtimeClassName", f"found {shown(name)}, allowed are the RuntimeClasses that exist: {allowed}"
+            return "spec.runtimeClassName", f"found {shown(name)}, allowed is the name of a RuntimeClass that exists"
         scheduling = mapping(runtime, "scheduling")
         if fixed := mapping(runtime, "overhead").get("podFixed"):
             spec["overhead"] = fixed
         if chosen := mapping(scheduling, "nodeSelector"):
             spec["nodeSelector"] = {**mapping(spec, "nodeSelector"), **chosen}
-        if tolerated := scheduling.get("tolerations"):
-            spec["tolerations"] = [*(spec.get("tolerations") or []), *tolerated]
+        if tolerated := items(scheduling, "tolerations"):
+            spec["tolerations"] = [*items(spec, "tolerations"), *tolerated]
         return None
 
 
@@ -125,17 +121,16 @@ def default_requests(spec: Object) -> dict[str, Any]:
     filled = dict(spec)
     asked: set[str] = set()
     for key in ("initContainers", "containers"):
-        containers = spec.get(key)
-        if isinstance(containers, list):
+        if containers := items(spec, key):
             filled[key] = [_from_limits(one) for one in containers]
-            for one in filled[key]:
-                asked |= mapping(mapping(one, "resources"), "requests").keys()
+            asked.update(*(mapping(mapping(one, "resources"), "requests") for one in filled[key]))
     # The pod's own limit is its request, unless its containers say what they need.
     taken = {name for name in asked if not name.startswith("hugepages-")}
-    return _from_limits(filled, taken)
+    whole: dict[str, Any] = _from_limits(filled, taken)
+    return whole
 
 
-def _from_limits(holder: Any, taken: set[str] | frozenset[str] = frozenset()) -> Any:
+def _from_limits(holder: Any, taken: Collection[str] = ()) -> Any:
     """Return a container or a pod spec whose `resources` request what they limit."""
     resources = mapping(holder, "resources")
     requests, limits = mapping(resources, "requests"), mapping(resources, "limits")
@@ -149,3 +144,15 @@ def mapping(holder: object, key: str) -> Mapping[str, Any]:
     """Return the mapping under a key; an empty one where there is none or something else."""
     value = holder.get(key) if isinstance(holder, dict) else None
     return value if isinstance(value, dict) else {}
+
+
+def items(holder: object, key: str) -> list[Any]:
+    """Return the list under a key; an empty one where there is none or something else."""
+    value = holder.get(key) if isinstance(holder, dict) else None
+    return value if isinstance(value, list) else []
+
+
+def full_name(one: Object) -> str:
+    """Return `namespace/name`, or the name alone of what lives outside any namespace."""
+    metadata = mapping(one, "metadata")
+    return "/".join(str(part) for part in (metadata.get("namespace"), metadata.get("name")) if part)

@@ -22,6 +22,8 @@ class GangRows:
         self._numbers: dict[Shape, int] = {}
         self._shapes: list[Shape] = []
         self._piece_numbers: dict[str, tuple[int, ...]] = {}
+        #: Beyond this, shapes that nobody has any more are dropped: twice what was live the last time.
+        self._shapes_max = 1024
         self._kept: tuple[Axis, Mapping[str, int], Tables] | None = None
 
     def put(self, key: str, piece: Piece | None) -> None:
@@ -55,7 +57,7 @@ class GangRows:
     def _number(self, shape: Shape) -> int:
         number = self._numbers.get(shape)
         if number is None:
-            if len(self._shapes) > 2 * sum(len(own) for own in self._piece_numbers.values()) + 1024:
+            if len(self._shapes) > self._shapes_max:
                 self._forget()
             number = self._numbers[shape] = len(self._shapes)
             self._shapes.append(shape)
@@ -74,6 +76,7 @@ class GangRows:
                     self._shapes.append(shape)
                 fresh.append(self._numbers[shape])
             self._piece_numbers[key] = tuple(fresh)
+        self._shapes_max = 2 * len(self._shapes) + 1024
 
     def _renumber(self, numbers: Int) -> tuple[Int, tuple[Shape, ...]]:
         """Number shapes by their first task, so that a snapshot does not depend on who was seen first."""

@@ -28,6 +28,8 @@ def by_count(room: Int, count: int, score: GridScore) -> Int:
     if len(nodes) == 1:
         return np.repeat(nodes, copies)
     first = score(nodes, np.zeros(len(nodes), np.int64))
+    if count == 1:
+        return nodes[np.argmax(first) :][:1]
     # Enough nodes by their first copy's score, whose copies already number `count`.
     best_first = np.argsort(-first, kind="stable")
     enough = int(np.searchsorted(np.cumsum(copies[best_first]), count)) + 1

@@ -7,7 +7,8 @@ import numpy as np
 
 from phalanx.engine.plugin import Plugin
 from phalanx.engine.session import Session
-from phalanx.model.axis import PODS, Float, Int, is_extended
+from phalanx.model.axis import PODS, Bool, Float, Int, is_extended
+from phalanx.model.snapshot import Snapshot
 
 #: Stands for every extended resource (`vendor.com/thing`).
 ANY_EXTENDED = "*"
@@ -23,12 +24,17 @@ class ScarceResources(Plugin):
     def score(self, session: Session, shape: int, nodes: Int, copies: Int) -> Float:
         """Return (|unasked| - |unasked and scarce|) / |unasked| over the node's resources; 1 when none is scarce."""
         del copies
-        snapshot = session.snapshot
+        asked = session.snapshot.requests[shape] > 0
+        scored = session.once(("scarce", asked.tobytes()), lambda: self._scores(session.snapshot, asked), static=True)
+        return scored[nodes]
+
+    def _scores(self, snapshot: Snapshot, asked: Bool) -> Float:
+        """Return the score of every node for tasks that ask for these resources."""
         names = snapshot.axis.names
         listed = set(self.resources)
         scarce = np.array([name in listed or (ANY_EXTENDED in listed and is_extended(name)) for name in names])
         counted = np.array([name != PODS for name in names])
-        unasked = (snapshot.nodes.allocatable[nodes] > 0) & (snapshot.requests[shape] == 0) & counted
+        unasked = (snapshot.nodes.allocatable > 0) & ~asked & counted
         total = np.count_nonzero(unasked, axis=1)
         wasted = np.count_nonzero(unasked & scarce, axis=1)
         return np.where(wasted > 0, (total - wasted) * 100 // np.maximum(total, 1), 100) / 100

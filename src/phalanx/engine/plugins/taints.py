@@ -13,6 +13,7 @@ from phalanx.model.axis import Float, Int
 from phalanx.model.node import Taint
 
 HARD = frozenset({"NoSchedule", "NoExecute"})
+SOFT = "PreferNoSchedule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,10 @@ class Taints(Plugin):
         del copies
         table = session.snapshot.nodes
         tolerations = session.snapshot.shapes[shape].tolerations
-        counts = np.array([
-            sum(taint.effect == "PreferNoSchedule" and not tolerates(tolerations, taint) for taint in taints)
-            for taints in table.taint_sets
-        ])  # fmt: skip
+        soft = [[taint for taint in taints if taint.effect == SOFT] for taints in table.taint_sets]
+        if not any(soft):
+            return np.ones(len(nodes))
+        counts = np.array([sum(not tolerates(tolerations, taint) for taint in taints) for taints in soft])
         most = counts[table.taint_set[session.candidates]].max(initial=0)
         if not most:
             return np.ones(len(nodes))

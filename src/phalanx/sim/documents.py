@@ -1,0 +1,98 @@
+"""Scenario lines as Kubernetes objects, exactly as the API server would show them.
+
+They enter through the dialects like everything else, so a scenario cannot say what a manifest could not.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from phalanx.model.axis import is_extended
+from phalanx.sim.lines import NodeLine, PodLine
+
+PODS_PER_NODE = "110"
+
+
+def node_document(node: NodeLine) -> dict[str, Any]:
+    """Return a Node."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": node.name,
+            "uid": f"node:{node.name}",
+            "labels": {"kubernetes.io/hostname": node.name, **node.label},
+        },
+        "spec": {
+            "unschedulable": node.cordoned,
+            "taints": [{"key": key, "value": value, "effect": effect} for key, value, effect in node.taint],
+        },
+        "status": {
+            "allocatable": {"pods": PODS_PER_NODE, **node.amounts},
+            "conditions": [{"type": "Ready", "status": "False" if node.not_ready else "True"}],
+        },
+    }
+
+
+def pod_document(pod: PodLine, name: str, created: float, scheduler: str) -> dict[str, Any]:
+    """Return one Pod of a line: running when the line says where, pending otherwise."""
+    metadata: dict[str, Any] = {
+        "name": name,
+        "namespace": pod.namespace,
+        "uid": f"{pod.namespace}:{name}:1",
+        "creationTimestamp": timestamp(created),
+        "labels": {**pod.label, **({"phalanx.dev/queue": pod.queue} if pod.queue else {})},
+        "annotations": {f"phalanx.dev/{key}": value for key, value in _annotations(pod).items()},
+    }
+    if pod.members is not None or pod.controlled:
+        owner = {"apiVersion": "batch/v1", "kind": "Job", "name": pod.name, "uid": f"job:{pod.name}"}
+        metadata["ownerReferences"] = [{**owner, "controller": True}]
+    status = {"phase": "Pending"} if pod.on is None else {"phase": "Running", "startTime": timestamp(created)}
+    spec = _spec(pod, scheduler)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": status}
+
+
+def _annotations(pod: PodLine) -> dict[str, str]:
+    """Return what the pod says of its gang, and how long it will work."""
+    texts: dict[str, object] = {"expected-runtime": pod.runtime and f"{pod.runtime.seconds:.9g}s"}
+    if pod.members is not None:
+        texts |= {
+            "gang": pod.name,
+            "minimum": pod.minimum,
+            "maximum": pod.maximum,
+            "subgroup": pod.subgroup,
+            "subgroup-minimum": pod.subgroup_minimum,
+            "start-timeout": None if pod.start_timeout is None else f"{pod.start_timeout:.9g}s",
+            "patience": None if pod.patience is None else f"{pod.patience:.9g}s",
+            "preemptible": None if pod.preemptible is None else str(pod.preemptible).lower(),
+            "topology-required": pod.topology_required,
+            "topology-preferred": pod.topology_preferred,
+        }
+    return {key: str(text) for key, text in texts.items() if text is not None}
+
+
+def _spec(pod: PodLine, scheduler: str) -> dict[str, Any]:
+    # Kubernetes wants the limit of an extended resource to equal its request.
+    limits = {name: amount for name, amount in pod.amounts.items() if is_extended(name)}
+    container: dict[str, Any] = {"name": "main", "resources": {"requests": dict(pod.amounts), "limits": limits}}
+    if pod.port is not None:
+        container["ports"] = [{"containerPort": pod.port, "hostPort": pod.port}]
+    spec: dict[str, Any] = {
+        "schedulerName": pod.scheduler or scheduler,
+        "priority": pod.priority,
+        "containers": [container],
+        "nodeSelector": dict(pod.select),
+        "tolerations": [_toleration(*parts) for parts in pod.tolerate],
+    }
+    return spec if pod.on is None else {**spec, "nodeName": pod.on}
+
+
+def _toleration(key: str, value: str | None, effect: str) -> dict[str, str]:
+    """Return a toleration; the key `*` tolerates every taint."""
+    named = {} if key == "*" else {"key": key}
+    rule = {"operator": "Exists"} if value is None else {"operator": "Equal", "value": value}
+    return {**named, **rule, **({"effect": effect} if effect else {})}
+
+
+def timestamp(seconds: float) -> str:
+    """Return a moment of virtual time, which starts in 1970, as Kubernetes writes times."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
