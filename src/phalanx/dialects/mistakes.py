@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from phalanx.model.quantity import shown
 from phalanx.model.task import Hold
 
@@ -16,6 +18,12 @@ from phalanx.model.task import Hold
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 NAME_MAX = 253
 NAME_ALLOWED = f"at most {NAME_MAX} lower-case letters, digits, '-' and '.', with a letter or digit at both ends"
+
+_RESOURCE = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_./]{0,316}", re.ASCII)
+RESOURCE_ALLOWED = "the name of a resource such as cpu or nvidia.com/gpu"
+
+#: What decoding raises: its own errors, strings that are no Unicode, nesting without end.
+UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError)
 
 _TOKEN = re.compile(r"\.(?P<name>\w+)|\[(?P<index>[0-9]+)\]|\[\.\.\.\]")
 _ERROR = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
@@ -27,7 +35,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-class Mistake(ValueError):
+class FieldError(ValueError):
     """One bad field of an object."""
 
     def __init__(self, field: str, message: str) -> None:
@@ -46,7 +54,7 @@ class Mistakes:
     def note(self, field: str, message: str) -> None:
         """Tell of a mistake."""
         if self.strict:
-            raise Mistake(field, message)
+            raise FieldError(field, message)
         self.first = self.first or Hold(field, message)
 
 
@@ -58,6 +66,11 @@ def one_of(found: object, allowed: tuple[str, ...]) -> str:
 def is_name(text: str) -> bool:
     """Tell whether Kubernetes would take this as the name of an object."""
     return len(text) <= NAME_MAX and _NAME.fullmatch(text) is not None
+
+
+def is_resource(text: str) -> bool:
+    """Tell whether this can be the name of a resource."""
+    return _RESOURCE.fullmatch(text) is not None
 
 
 def under(path: str, key: str) -> str:

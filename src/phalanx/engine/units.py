@@ -69,7 +69,7 @@ def task_units(snapshot: Snapshot) -> Units:
     holds = {task: Reason(Code.HELD, f"{tasks.names[task]} {hold}") for task, hold in tasks.holds.items()}
     return Units(
         tasks.gang, np.ones(count, np.bool_), priorities[tasks.shape], tasks.created,
-        rows, np.ones(count, np.int64), rows, holds,
+        rows, (~tasks.held).astype(np.int64), rows, holds,
     )  # fmt: skip
 
 

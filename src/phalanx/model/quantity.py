@@ -5,6 +5,7 @@ power of ten or two, and divided once, in integers.
 """
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from phalanx.model.axis import AMOUNT_MAX, is_extended, unit
@@ -31,14 +32,24 @@ class QuantityError(ValueError):
 
 def shown(value: object) -> str:
     """Return a value as it may stand in a message: quoted, on one line, and short."""
-    text = ascii(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= 60 else f"{text[:48]}… ({len(text)} characters)"
+    if isinstance(value, Mapping):
+        return "a map"
+    if isinstance(value, list | tuple | set):
+        return "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    # Python refuses to write an integer of more than 4,300 digits.
+    if isinstance(value, int) and value.bit_length() > 256:
+        return "a number of more than 77 digits"
+    whole = value if isinstance(value, str) else str(value)
+    text = ascii(whole[:60]) if isinstance(value, str) else ascii(whole[:60])[1:-1]
+    return text if len(whole) <= 60 and len(text) <= 62 else f"{text[:48]}… ({len(whole)} characters)"
 
 
 def request(value: object, name: str) -> int:
     """Read what a pod asks for, rounded up to the resource's smallest unit."""
     amount = _read(value, name, up=True)
-    if is_extended(name) and amount % unit(name):
+    if is_extended(name) and (amount % unit(name) or amount != _read(value, name, up=False)):
         raise QuantityError(f"found {shown(value)}, allowed is a whole number of {name}")
     return amount
 
@@ -52,17 +63,18 @@ def _read(value: object, name: str, *, up: bool) -> int:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise QuantityError(f"found {shown(value)}, allowed is {_ALLOWED}")
     if isinstance(value, int) and abs(value) > AMOUNT_MAX:
-        raise QuantityError("found a number above 2^53, allowed is at most 2^53 of the smallest unit")
-    return _parse(value if isinstance(value, str) else repr(value), unit(name), up)
+        allowed = "at most 2^53 of the smallest unit" if value > 0 else "zero or more"
+        raise QuantityError(f"found {shown(value)}, allowed is {allowed}")
+    text = (value if isinstance(value, str) else repr(value)).strip(" \t\r\n")
+    if len(text) > LENGTH_MAX:
+        raise QuantityError(f"found {shown(value)}, allowed is {_ALLOWED}")
+    return _parse(text, unit(name), up)
 
 
 @lru_cache(maxsize=4096)
 def _parse(text: str, units: int, up: bool) -> int:
     """Return the amount in units of 1/units. The cache holds the few distinct strings a cluster has."""
-    stripped = text.strip(" \t\r\n")
-    if len(stripped) > LENGTH_MAX:
-        raise QuantityError(f"found {shown(text)}, allowed is {_ALLOWED}")
-    form = _FORM.fullmatch(stripped)
+    form = _FORM.fullmatch(text)
     if form is None or not (form["whole"] or form["part"]):
         raise QuantityError(f"found {shown(text)}, allowed is {_ALLOWED}")
     part = form["part"] or ""

@@ -117,7 +117,10 @@ class _Converter:
         try:
             made = msgspec.convert(given, hint, strict=True)
         except msgspec.ValidationError as error:
-            return self._refuse(given, _WORDS.get(hint) or f"what it must be: {error}")
+            if hint in _WORDS:
+                return self._refuse(given, _WORDS[hint])
+            self.document.mistake(self.path, f"found {found(given)}: {error}")
+            return None
         if isinstance(made, float) and not math.isfinite(made):
             return self._refuse(given, "a finite number")
         return made

@@ -28,9 +28,9 @@ class Document:
     lines: dict[Path, int] = field(default_factory=dict[Path, int])
     _mistakes: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
 
-    def mistake(self, path: Path, text: str) -> None:
+    def mistake(self, path: Path, text: str, line: int = 0) -> None:
         """Note what is wrong with one key. A key that is missing is reported where its parent stands."""
-        line = next((line for size in range(len(path), -1, -1) if (line := self.lines.get(path[:size]))), 1)
+        line = line or next((self.lines[at] for at in _outwards(path) if at in self.lines), 1)
         key = f"{written(path)}: " if path else ""
         self._mistakes.append((line, f"{self.filename}:{line}: {key}{text}"))
 
@@ -38,6 +38,10 @@ class Document:
     def mistakes(self) -> list[str]:
         """Return every mistake, in the order of the file."""
         return [text for _, text in sorted(self._mistakes, key=lambda noted: noted[0])]
+
+
+def _outwards(path: Path) -> list[Path]:
+    return [path[:size] for size in range(len(path), -1, -1)]
 
 
 def written(path: Path) -> str:
@@ -65,7 +69,7 @@ def parse(text: str, filename: str) -> Document:
     document = Document(filename)
     try:
         if len(text) > SIZE_MAX:
-            raise PolicyError(f"{filename}: found {len(text)} characters, allowed are {SIZE_MAX}")
+            raise PolicyError(f"{filename}: found more than {SIZE_MAX} characters, which is no policy")
         _bounded(text, filename)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         if node is not None:
@@ -113,16 +117,12 @@ class _Reader:
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            key = self.read(key_node, (*path, "")) if isinstance(key_node, yaml.ScalarNode) else None
-            self.document.lines.pop((*path, ""), None)
             line = key_node.start_mark.line + 1
+            key = self.read(key_node, path) if isinstance(key_node, yaml.ScalarNode) else None
             if not isinstance(key, str) or not key:
-                self.document.lines[path] = self.document.lines.get(path, line)
-                self.document.mistake(path, f"found the key {found(key)} on line {line}, allowed is text")
+                self.document.mistake(path, f"found the key {found(key)}, allowed is text", line)
             elif key in values:
-                self.document.mistake(
-                    (*path, key), f"given twice, on line {self.document.lines[*path, key]} and on line {line}"
-                )
+                self.document.mistake((*path, key), f"given already, on line {self.document.lines[*path, key]}", line)
             else:
                 self.document.lines[*path, key] = line
                 values[key] = self.read(value_node, (*path, key))

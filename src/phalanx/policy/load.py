@@ -18,7 +18,8 @@ def load_policy(name_or_path: str) -> Policy:
     try:
         source = _source(name_or_path, Path())
     except _SourceError as error:
-        raise PolicyError(f"{found(name_or_path)}: {error}") from None
+        name = name_or_path if name_or_path.isprintable() else found(name_or_path)
+        raise PolicyError(f"{name}: {error}") from None
     return _policy(name_or_path, source)
 
 
@@ -63,8 +64,10 @@ def _source(name: str, folder: Path) -> _Source:
     path = folder / name
     try:
         with path.open("rb") as file:
-            # One byte more than allowed is enough to see that it is too large.
-            text = file.read(SIZE_MAX + 1).decode("utf-8-sig")
+            content = file.read(SIZE_MAX + 1)
+        if len(content) > SIZE_MAX:
+            raise _SourceError(f"found more than {SIZE_MAX} bytes, which is no policy")
+        text = content.decode("utf-8-sig")
     except FileNotFoundError:
         meant = nearest(name, presets)
         guess = f", did you mean {meant}?" if meant else ""

@@ -6,7 +6,7 @@ the dialect to refuse with its own words.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,26 +32,19 @@ class Admission:
     runtimes: dict[str, Object] = field(default_factory=dict[str, Object])
     _generated: Counter[str] = field(default_factory=Counter[str])
 
-    @classmethod
-    def of(cls, objects: Iterable[Object]) -> tuple["Admission", list[Refused]]:
-        """Collect the PriorityClasses and RuntimeClasses among the objects."""
-        admission, refused = cls(), list[Refused]()
-        for one in objects:
-            if one.get("kind") == "PriorityClass":
-                refused += admission._add_priority(one)
-            elif one.get("kind") == "RuntimeClass":
-                admission.runtimes[str(mapping(one, "metadata").get("name"))] = one
-        return admission, refused
-
-    def _add_priority(self, one: Object) -> list[Refused]:
+    def learn(self, one: Object) -> Refused | None:
+        """Take in a PriorityClass or a RuntimeClass."""
         name, value = str(mapping(one, "metadata").get("name")), one.get("value")
+        if one.get("kind") == "RuntimeClass":
+            self.runtimes[name] = one
+            return None
         if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
             message = f"found {shown(value)}, allowed is a whole number of 32 bits"
-            return [Refused("PriorityClass", name, "value", message)]
+            return Refused("PriorityClass", name, "value", message)
         self.priorities[name] = value
         if one.get("globalDefault") is True and (self.default is None or value < self.default[1]):
             self.default = (name, value)
-        return []
+        return None
 
     def identify(self, one: Object) -> dict[str, Any]:
         """Return the object with a namespace, a name where it asks for a generated one, and a uid."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from phalanx.dialects.mistakes import Mistake
+from phalanx.dialects.mistakes import FieldError
 from phalanx.model.events import Refused
 from phalanx.model.quantity import shown
 from phalanx.sim.admission import full_name, items, mapping
@@ -38,7 +38,7 @@ def expand(objects: Iterable[Object]) -> Iterator[Expansion | Refused]:
             continue
         try:
             pods = list(_pods(owner))
-        except Mistake as mistake:
+        except FieldError as mistake:
             yield Refused(str(owner["kind"]), full_name(owner), mistake.field, mistake.message)
         else:
             yield Expansion(owner, pods)
@@ -81,7 +81,7 @@ class _Owned:
 
     def has(self, owner: Object) -> bool:
         """Tell whether a controller has made its pods already."""
-        uid, known = mapping(owner, "metadata").get("uid"), f"{owner['kind']}/{full_name(owner)}"
+        uid, known = str(mapping(owner, "metadata").get("uid")), f"{owner['kind']}/{full_name(owner)}"
         return uid in self.uids or known in self.names or (uid == known and known in self.every_name)
 
 
@@ -90,13 +90,13 @@ def _pods(owner: Object) -> Iterator[dict[str, Any]]:
     kind, metadata, spec = owner["kind"], mapping(owner, "metadata"), mapping(owner, "spec")
     name, namespace = metadata.get("name"), metadata.get("namespace")
     if not isinstance(name, str):
-        raise Mistake("metadata.name", f"found {shown(name)}, allowed is a name")
+        raise FieldError("metadata.name", f"found {shown(name)}, allowed is a name")
     template = spec.get("template")
     if not isinstance(template, dict):
-        raise Mistake("spec.template", f"found {shown(template)}, allowed is a pod template")
+        raise FieldError("spec.template", f"found {shown(template)}, allowed is a pod template")
     inside = template.get("metadata") or {}
     if not isinstance(inside, dict):
-        raise Mistake("spec.template.metadata", f"found {shown(inside)}, allowed is a map")
+        raise FieldError("spec.template.metadata", f"found {shown(inside)}, allowed is a map")
     reference = {
         "apiVersion": owner["apiVersion"], "kind": kind, "name": name, "uid": metadata.get("uid"), "controller": True,
     }  # fmt: skip
@@ -140,7 +140,7 @@ def _count(holder: Mapping[str, Any], key: str, default: Any, path: str = "spec.
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= REPLICAS_MAX:
-        raise Mistake(path + key, f"found {shown(value)}, allowed is a whole number from 0 to {REPLICAS_MAX}")
+        raise FieldError(path + key, f"found {shown(value)}, allowed is a whole number from 0 to {REPLICAS_MAX}")
     return value
 
 

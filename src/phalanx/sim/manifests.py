@@ -62,23 +62,18 @@ def find(paths: Sequence[str], manifests: Manifests) -> list[str]:
     return list(files.values())
 
 
-def read(files: Sequence[str], manifests: Manifests, progress: Progress = lambda _: None) -> None:
-    """Read every file and decode its documents. `List`s are opened."""
-    for file in files:
-        try:
-            data = sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
-        except (OSError, ValueError) as error:
-            manifests.unreadable.append(f"{file}: {_why(error)}")
-            continue
-        name = "standard input" if file == STDIN else file
-        before = len(manifests.documents), len(manifests.problems)
-        decode(data, name, manifests, progress)
-        if before == (len(manifests.documents), len(manifests.problems)):
-            manifests.problems.append(f"{name}: the file has no objects")
+def load(file: str, manifests: Manifests) -> bytes | None:
+    """Return the bytes of a file, or None with a line on why not."""
+    try:
+        return sys.stdin.buffer.read() if file == STDIN else Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        manifests.unreadable.append(f"{file}: {_why(error)}")
+        return None
 
 
-def decode(data: bytes, name: str, manifests: Manifests, progress: Progress = lambda _: None) -> None:
-    """Decode the documents of one file."""
+def decode(data: bytes, file: str, manifests: Manifests, progress: Progress = lambda _: None) -> None:
+    """Decode the documents of one file. `List`s are opened."""
+    name = "standard input" if file == STDIN else file
     number = 0
     for value, size in _values(data, name):
         progress(size)
@@ -88,6 +83,8 @@ def decode(data: bytes, name: str, manifests: Manifests, progress: Progress = la
             manifests.problems.append(f"{name}:{value.line}: {value.message}")
         elif value is not None:
             _open(value, source, manifests)
+    if not number:
+        manifests.problems.append(f"{name}: the file {'has no objects' if data.strip() else 'is empty'}")
 
 
 def _values(data: bytes, name: str) -> Iterator[tuple[object, int]]:

@@ -175,7 +175,7 @@ class World:
             return
         self._drop_node(node.name, count_only=True)
         self.nodes[node.name] = node
-        self.resources.update(node.allocatable)
+        self.resources.update(node.allocatable.keys())
         self._node_rows.touch(node.name)
 
     def _drop_node(self, name: str, *, count_only: bool = False) -> None:

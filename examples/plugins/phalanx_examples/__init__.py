@@ -1,0 +1,1 @@
+"""Plugins to copy from: one file, one class, one idea each."""

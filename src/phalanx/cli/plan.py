@@ -1,0 +1,61 @@
+"""`phalanx plan`: what would the scheduler do with these Kubernetes objects?"""
+
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from phalanx.cli.output import Mistake
+
+
+def register(app: App) -> None:
+    """Add the command."""
+    app.command(plan)
+
+
+def plan(  # noqa: PLR0913 (they are the command's options)
+    *more: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
+    file: Annotated[tuple[str, ...], Parameter(name=["--file", "-f"], allow_leading_hyphen=True, negative=())] = (),
+    output: Annotated[Literal["text", "json", "yaml"], Parameter(name=["--output", "-o"])] = "text",
+    cycles: int = 1,
+    now: str | None = None,
+    policy: str = "default",
+    scheduler_name: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    strict: Annotated[bool, Parameter(negative=())] = False,
+    timings: Annotated[bool, Parameter(negative=())] = False,
+) -> None:
+    """Say what the scheduler would do with these Kubernetes objects.
+
+    Reads Nodes, Pods (with spec.nodeName they already run) and whatever describes them, in any mix of YAML and
+    JSON. Jobs, Deployments, ReplicaSets and StatefulSets without pods are expanded into them.
+
+    Parameters
+    ----------
+    file
+        A manifest, a directory of them (read recursively), or - for standard input. May be repeated, or followed
+        by several.
+    output
+        text for people; json or yaml for programs.
+    cycles
+        How many times the scheduler decides, a minute apart.
+    now
+        When the first cycle is, such as 2026-11-01T12:00:00Z. Default: the latest creation or start of a pod.
+    policy
+        The name of a preset, or a policy file.
+    scheduler_name
+        Pods with this spec.schedulerName are ours too. May be repeated.
+    strict
+        Any object or file that cannot be used is an error: nothing is planned.
+    timings
+        Print how long each stage took, and the memory used, on standard error.
+    """
+    files = [*file, *more]
+    if not files:
+        raise Mistake("plan: -f is missing; give a manifest, a directory, or - for standard input")
+    if odd := next((name for name in files if name.startswith("-") and name != "-"), None):
+        raise Mistake(f"plan: unknown option {odd}; see phalanx plan --help")
+    if cycles < 1:
+        raise Mistake(f"plan: --cycles: found {cycles}, allowed is 1 or more")
+    # Arrays, YAML and the engine are loaded only now: `phalanx --help` does without.
+    from phalanx.cli import planning  # noqa: PLC0415
+
+    planning.run(planning.Wish(files, output, cycles, now, policy, scheduler_name, strict, timings))

@@ -1,0 +1,182 @@
+"""What `phalanx plan` does: read, decide cycle by cycle, print."""
+
+import gc
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from phalanx.cli.output import Mistake, complain, counted
+from phalanx.cli.plan_document import Planned, document
+from phalanx.cli.plan_text import Line, lines
+from phalanx.cli.timings import TimedWorld, Timings
+from phalanx.dialects.mistakes import Mistakes
+from phalanx.dialects.timestamps import moment
+from phalanx.engine.policy import Policy
+from phalanx.loop import Loop
+from phalanx.model.events import NamespaceSeen, TaskSeen
+from phalanx.model.task import State
+from phalanx.policy.load import PolicyError, load_policy
+from phalanx.sim import manifests
+from phalanx.sim.cycles import first_now, play
+from phalanx.sim.manifests import Manifests
+from phalanx.sim.objects import Objects, read_objects
+from phalanx.world.world import World
+
+#: Reading less than this is over before a bar is drawn.
+_BAR_BYTES = 2_000_000
+_STYLES = {"bind": "green", "nominate": "cyan", "evict": "magenta", "wait": "yellow", "refused": "red", "cycle": "bold"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The options of the command."""
+
+    files: Sequence[str]
+    output: str
+    cycles: int
+    now: str | None
+    policy: str
+    scheduler_names: tuple[str, ...]
+    strict: bool
+    timings: bool
+
+
+def run(wish: Wish) -> None:
+    """Plan and print; raise `Mistake` for what the user must mend."""
+    # Everything read is kept to the end: looking for garbage in it only takes time.
+    gc.disable()
+    timings = Timings()
+    with timings.stage("policy"):
+        now = None if wish.now is None else _moment(wish.now)
+        policy = _policy(wish)
+    found = _read(wish.files, timings)
+    with timings.stage("admit"):
+        objects = read_objects(found.documents, policy.scheduler_names)
+    _complain(wish, found, objects)
+    world = TimedWorld(policy.label_keys, timings)
+    with timings.stage("apply"):
+        for event in objects.events:
+            world.apply(event)
+    with timings.stage("decide"):
+        plans = tuple(play(Loop(world, policy), first_now(world) if now is None else now, wish.cycles))
+    with timings.stage("output"):
+        _print(wish.output, Planned(plans, world, objects.refused))
+        _count(objects, world)
+    if wish.timings:
+        for line in timings.lines():
+            print(line, file=sys.stderr)
+
+
+def _moment(text: str) -> float:
+    mistakes = Mistakes(strict=False)
+    now = moment(text, "--now", mistakes)
+    if now is None:
+        raise Mistake(f"plan: {mistakes.first}")
+    return now
+
+
+def _policy(wish: Wish) -> Policy:
+    try:
+        policy = load_policy(wish.policy)
+    except PolicyError as error:
+        raise Mistake(str(error)) from None
+    names = dict.fromkeys([*policy.scheduler_names, *wish.scheduler_names])
+    return replace(policy, scheduler_names=tuple(names))
+
+
+def _read(paths: Sequence[str], timings: Timings) -> Manifests:
+    """Read and decode every file, with a bar when that takes long and somebody watches."""
+    found = Manifests()
+    with timings.stage("read"):
+        files = manifests.find(paths, found)
+    with _bar(files) as progress:
+        for file in files:
+            with timings.stage("read"):
+                data = manifests.load(file, found)
+            with timings.stage("decode"):
+                if data is not None:
+                    manifests.decode(data, file, found, progress)
+    return found
+
+
+@contextmanager
+def _bar(files: Sequence[str]) -> Iterator[manifests.Progress]:
+    """Draw a progress bar on a terminal while files are read."""
+    total = sum(os.path.getsize(file) for file in files if os.path.isfile(file))  # noqa: PTH202, PTH113
+    if total < _BAR_BYTES or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading manifests", total=total)
+        yield lambda size: bar.update(task, advance=size)
+
+
+def _complain(wish: Wish, found: Manifests, objects: Objects) -> None:
+    """Tell what could not be used; stop where a plan from the rest would be worthless."""
+    if found.unreadable:
+        raise Mistake("\n".join(found.unreadable))
+    refused = [f"{one} ({source})" for one, source in objects.refused]
+    odd = [
+        f"Pod {event.task.full_name}: {event.task.hold} (it is on a node and counts there, as far as it can be read)"
+        for event in objects.events
+        if isinstance(event, TaskSeen) and event.task.hold and event.task.state is not State.PENDING
+    ]
+    nothing = all(isinstance(event, NamespaceSeen) for event in objects.events)
+    bad = [*found.problems, *refused, *odd]
+    if nothing and not bad:
+        raise Mistake(f"nothing to plan: found no Node and no Pod{_ignored(objects)}")
+    if nothing or (wish.strict and bad):
+        raise Mistake("\n".join(bad))
+    # The text has the refused objects in it; for a program's output a person would miss them.
+    for line in [*found.problems, *odd, *(refused if wish.output != "text" else [])]:
+        complain(line)
+
+
+def _ignored(objects: Objects) -> str:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(objects.ignored.items()))
+    return f" (ignored: {kinds})" if kinds else ""
+
+
+def _count(objects: Objects, world: World) -> None:
+    """Count what was left out, a line each."""
+    if objects.ignored:
+        complain(f"ignored objects of kinds that are not read: {_ignored(objects)[11:-1]}")
+    others = Counter(
+        task.scheduler for task in world.tasks.values() if not task.ours and task.state is State.PENDING
+    )
+    if others:
+        names = ", ".join(f"{name} {count:,}" for name, count in sorted(others.items()))
+        pods = counted(others.total(), "pending pod")
+        complain(f"{pods} of other schedulers left out ({names}); plan them too with --scheduler-name NAME")
+
+
+def _print(form: str, planned: Planned) -> None:
+    if form == "json":
+        print(msgspec.json.format(msgspec.json.encode(document(planned)), indent=2).decode())
+    elif form == "yaml":
+        print(msgspec.yaml.encode(document(planned)).decode(), end="")
+    else:
+        _print_text(lines(planned))
+
+
+def _print_text(report: Sequence[Line]) -> None:
+    plain = [f"{word:8} {rest}".rstrip() if word != "cycle" else f"{word} {rest}" for word, rest in report]
+    if not sys.stdout.isatty():
+        print("\n".join(plain))
+        return
+    from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
+    from rich.text import Text  # noqa: PLC0415
+
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    for (word, _), line in zip(report, plain, strict=True):
+        text = Text(line)
+        text.stylize(_STYLES.get(word, ""), 0, len(word) if word != "cycle" else len(line))
+        console.print(text)

@@ -1,0 +1,69 @@
+"""Timings: how long each stage of a command took, and the most memory it held."""
+
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from phalanx.model.plan import Plan
+from phalanx.model.snapshot import Snapshot
+from phalanx.world.world import World
+
+
+@dataclass(slots=True)
+class Timings:
+    """A stopwatch per stage. A stage inside another stops the outer one's watch."""
+
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    _running: list[str] = field(default_factory=list[str])
+    _since: float = 0.0
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count the time inside for this stage."""
+        self._turn()
+        self._running.append(name)
+        self.seconds.setdefault(name, 0.0)
+        try:
+            yield
+        finally:
+            self._turn()
+            self._running.pop()
+
+    def _turn(self) -> None:
+        """Book the time since the last turn on whichever stage runs."""
+        now = perf_counter()
+        if self._running:
+            self.seconds[self._running[-1]] += now - self._since
+        self._since = now
+
+    def lines(self) -> list[str]:
+        """Return a table for people."""
+        total = sum(self.seconds.values())
+        rows = [*self.seconds.items(), ("total", total)]
+        return [*(f"{name:<8} {spent:8.3f} s" for name, spent in rows), f"memory   {_peak_bytes() / 2**20:8.0f} MiB peak"]
+
+
+def _peak_bytes() -> int:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+class TimedWorld(World):
+    """A world that books its own share of a cycle."""
+
+    def __init__(self, label_keys: frozenset[str], timings: Timings) -> None:
+        super().__init__(label_keys)
+        self._timings = timings
+
+    def compile(self, now: float, seed: int = 0) -> Snapshot:
+        """As in any world."""
+        with self._timings.stage("compile"):
+            return super().compile(now, seed)
+
+    def assume(self, plan: Plan) -> None:
+        """As in any world."""
+        with self._timings.stage("apply"):
+            super().assume(plan)

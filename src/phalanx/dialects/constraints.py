@@ -1,0 +1,170 @@
+"""What a pod demands of its node and of its neighbours, as values of the model."""
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from phalanx.dialects import objects
+from phalanx.dialects.mistakes import Mistakes, one_of
+from phalanx.dialects.requests import is_sidecar
+from phalanx.model.quantity import shown
+from phalanx.model.selectors import (
+    HostPort,
+    LabelSelector,
+    NodeTerm,
+    PodTerm,
+    Preference,
+    Requirement,
+    Toleration,
+    integer,
+)
+
+_Operators: TypeAlias = dict[str, tuple[int, int | None]]
+#: Operator -> how few and how many values it takes.
+_LABEL_OPERATORS: _Operators = {"In": (1, None), "NotIn": (1, None), "Exists": (0, 0), "DoesNotExist": (0, 0)}
+_NODE_OPERATORS: _Operators = {**_LABEL_OPERATORS, "Gt": (1, 1), "Lt": (1, 1)}
+_FIELD_OPERATORS: _Operators = {"In": (1, 1), "NotIn": (1, 1)}
+
+_TOLERATION_OPERATORS = ("Exists", "Equal", "Lt", "Gt")
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_PROTOCOLS = ("TCP", "UDP", "SCTP")
+
+_NODE = "spec.affinity.nodeAffinity"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def tolerations(listed: list[objects.Toleration] | None, mistakes: Mistakes) -> tuple[Toleration, ...]:
+    """Return the tolerations, each once and in one order, so that equal sets make equal shapes."""
+    found = set()
+    for index, one in enumerate(listed or ()):
+        path = f"spec.tolerations[{index}]"
+        key, operator, value, effect = one.key or "", one.operator or "Equal", one.value or "", one.effect or ""
+        if operator not in _TOLERATION_OPERATORS:
+            mistakes.note(f"{path}.operator", one_of(operator, _TOLERATION_OPERATORS))
+        elif effect and effect not in _EFFECTS:
+            mistakes.note(f"{path}.effect", one_of(effect, _EFFECTS))
+        elif not key and operator != "Exists":
+            mistakes.note(f"{path}.key", f"found none with {operator}, allowed is none only with Exists")
+        elif operator in {"Lt", "Gt"} and integer(value) is None:
+            mistakes.note(f"{path}.value", f"found {shown(value)}, allowed with {operator} is a whole number")
+        else:
+            found.add((key, operator, "" if operator == "Exists" else value, effect))
+    return tuple(Toleration(*one) for one in sorted(found))
+
+
+def node_selector(selector: objects.Strings) -> NodeTerm | None:
+    """Return spec.nodeSelector as a term, or None where there is none."""
+    if not selector:
+        return None
+    return NodeTerm(tuple(Requirement(key, "In", (value,)) for key, value in sorted(selector.items())))
+
+
+def node_terms(affinity: objects.Affinity | None, mistakes: Mistakes) -> tuple[NodeTerm, ...] | None:
+    """Return the required node affinity: one of the terms must match."""
+    node = affinity.node_affinity if affinity else None
+    if node is None or node.required is None:
+        return None
+    path = f"{_NODE}.{_REQUIRED}.nodeSelectorTerms"
+    listed = enumerate(node.required.node_selector_terms or ())
+    return tuple(_node_term(term, f"{path}[{index}]", mistakes) for index, term in listed)
+
+
+def preferences(affinity: objects.Affinity | None, mistakes: Mistakes) -> tuple[Preference, ...]:
+    """Return the preferred node affinity. An empty term prefers nothing."""
+    node = affinity.node_affinity if affinity else None
+    found = []
+    for index, one in enumerate((node.preferred if node else None) or ()):
+        path = f"{_NODE}.{_PREFERRED}[{index}].preference"
+        term = _node_term(one.preference or objects.NodeTerm(), path, mistakes)
+        if term != NodeTerm():
+            found.append(Preference(one.weight, term))
+    return tuple(found)
+
+
+def _node_term(term: objects.NodeTerm, path: str, mistakes: Mistakes) -> NodeTerm:
+    labels = _requirements(term.match_expressions, f"{path}.matchExpressions", _NODE_OPERATORS, mistakes)
+    listed = f"{path}.matchFields"
+    fields = []
+    for index, requirement in _indexed(term.match_fields, listed, _FIELD_OPERATORS, mistakes):
+        if requirement.key == "metadata.name":
+            fields.append(requirement)
+        else:
+            mistakes.note(f"{listed}[{index}].key", one_of(requirement.key, ("metadata.name",)))
+    return NodeTerm(labels, tuple(fields))
+
+
+def repels(affinity: objects.Affinity | None, namespace: str, mistakes: Mistakes) -> tuple[PodTerm, ...]:
+    """Return the required anti-affinity: which pods may not be in its domains."""
+    anti = affinity.pod_anti_affinity if affinity else None
+    found = []
+    for index, term in enumerate((anti.required if anti else None) or ()):
+        path = f"spec.affinity.podAntiAffinity.{_REQUIRED}[{index}]"
+        if not term.topology_key:
+            mistakes.note(f"{path}.topologyKey", "missing")
+            continue
+        # Neither names nor a selector: the pod's own namespace. A selector alone: only what it selects.
+        own = not term.namespaces and term.namespace_selector is None
+        found.append(
+            PodTerm(
+                term.topology_key,
+                label_selector(term.label_selector, f"{path}.labelSelector", mistakes),
+                frozenset({namespace} if own else term.namespaces or ()),
+                label_selector(term.namespace_selector, f"{path}.namespaceSelector", mistakes),
+            )
+        )
+    return tuple(found)
+
+
+def label_selector(selector: objects.Selector | None, path: str, mistakes: Mistakes) -> LabelSelector | None:
+    """Return a label selector. None matches nothing, an empty one everything."""
+    if selector is None:
+        return None
+    labels = sorted((selector.match_labels or {}).items())
+    exact = tuple(Requirement(key, "In", (value,)) for key, value in labels)
+    more = _requirements(selector.match_expressions, f"{path}.matchExpressions", _LABEL_OPERATORS, mistakes)
+    return LabelSelector(exact + more)
+
+
+def _requirements(
+    listed: list[objects.Expression] | None, path: str, operators: _Operators, mistakes: Mistakes
+) -> tuple[Requirement, ...]:
+    return tuple(requirement for _, requirement in _indexed(listed, path, operators, mistakes))
+
+
+def _indexed(
+    listed: Iterable[objects.Expression] | None, path: str, operators: _Operators, mistakes: Mistakes
+) -> Iterator[tuple[int, Requirement]]:
+    """Yield the expressions that can be understood, with their places."""
+    for index, one in enumerate(listed or ()):
+        here, operator, values = f"{path}[{index}]", one.operator or "", one.values or []
+        if operator not in operators:
+            mistakes.note(f"{here}.operator", one_of(operator, tuple(operators)))
+            continue
+        few, many = operators[operator]
+        if not one.key:
+            mistakes.note(f"{here}.key", "missing")
+        elif len(values) < few or (many is not None and len(values) > many):
+            allowed = "at least one" if many is None else f"exactly {many}" if many else "none"
+            mistakes.note(f"{here}.values", f"found {len(values)} values, allowed with {operator} is {allowed}")
+        else:
+            yield index, Requirement(one.key, operator, tuple(sorted(set(values))))
+
+
+def host_ports(spec: objects.PodSpec, mistakes: Mistakes) -> tuple[HostPort, ...]:
+    """Return the ports taken on the node. On the host's network every port of a container is one."""
+    running = [("containers", index, one) for index, one in enumerate(spec.containers or ())]
+    running += [
+        ("initContainers", index, one) for index, one in enumerate(spec.init_containers or ()) if is_sidecar(one)
+    ]
+    found = set()
+    for listed, index, container in running:
+        for place, port in enumerate(container.ports or ()):
+            number = port.host_port or (port.container_port if spec.host_network else 0)
+            protocol = port.protocol or "TCP"
+            if not number:
+                continue
+            if protocol not in _PROTOCOLS:
+                mistakes.note(f"spec.{listed}[{index}].ports[{place}].protocol", one_of(protocol, _PROTOCOLS))
+                continue
+            found.add(HostPort(number, protocol, port.host_ip) if port.host_ip else HostPort(number, protocol))
+    return tuple(sorted(found))

@@ -1,0 +1,138 @@
+"""Gangs by annotation (`phalanx.dev/*`), for people who use no other system."""
+
+import re
+from functools import lru_cache
+
+from phalanx.dialects.mistakes import NAME_ALLOWED, FieldError, Mistakes, is_name, one_of
+from phalanx.dialects.timestamps import duration
+from phalanx.model.gang import Membership
+from phalanx.model.quantity import shown
+
+PREFIX = "phalanx.dev/"
+QUEUE = "phalanx.dev/queue"
+GANG = "phalanx.dev/gang"
+MINIMUM = "phalanx.dev/minimum"
+MAXIMUM = "phalanx.dev/maximum"
+SUBGROUP = "phalanx.dev/subgroup"
+SUBGROUP_MINIMUM = "phalanx.dev/subgroup-minimum"
+START_TIMEOUT = "phalanx.dev/start-timeout"
+EXPECTED_RUNTIME = "phalanx.dev/expected-runtime"
+PREEMPTIBLE = "phalanx.dev/preemptible"
+TOPOLOGY_REQUIRED = "phalanx.dev/topology-required"
+TOPOLOGY_PREFERRED = "phalanx.dev/topology-preferred"
+PATIENCE = "phalanx.dev/patience"
+
+ANNOTATIONS = (
+    GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM, START_TIMEOUT, EXPECTED_RUNTIME,
+    PREEMPTIBLE, TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, PATIENCE,
+)  # fmt: skip
+#: What a gang says of itself; the same strings mean the same membership.
+_OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIME})
+
+COUNT_MAX = 2**31 - 1
+_COUNT = re.compile(r"[0-9]{1,10}", re.ASCII)
+_LEVEL = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_./]{0,315}[A-Za-z0-9])?", re.ASCII)
+
+
+def membership(annotations: dict[str, str], namespace: str, mistakes: Mistakes) -> Membership | None:
+    """Return what a pod says of its gang, or None without one (or, noted, with a bad one)."""
+    gang = annotations.get(GANG)
+    if gang is None:
+        return None
+    try:
+        return _membership(namespace, gang, tuple(map(annotations.get, _OF_GANG)))
+    except FieldError as mistake:
+        mistakes.note(mistake.field, mistake.message)
+        return None
+
+
+def expected_runtime(annotations: dict[str, str], mistakes: Mistakes) -> float | None:
+    """Return how long the pod will run, as its owner says."""
+    if EXPECTED_RUNTIME not in annotations:
+        return None
+    try:
+        return _seconds(EXPECTED_RUNTIME, annotations)
+    except FieldError as mistake:
+        mistakes.note(mistake.field, mistake.message)
+        return None
+
+
+def queue(labels: dict[str, str], mistakes: Mistakes) -> str | None:
+    """Return the queue that a pod names."""
+    name = labels.get(QUEUE)
+    if name is None or is_name(name):
+        return name
+    mistakes.note(f"metadata.labels[{QUEUE}]", f"found {shown(name)}, allowed is {NAME_ALLOWED}")
+    return None
+
+
+@lru_cache(maxsize=8192)
+def _membership(namespace: str, gang: str, values: tuple[str | None, ...]) -> Membership:
+    """Read the annotations of one gang. Its pods say the same, so it is done once."""
+    given = {key: value for key, value in zip(_OF_GANG, values, strict=True) if value is not None}
+    _check_name(GANG, gang)
+    minimum, maximum = _count(MINIMUM, given), _count(MAXIMUM, given)
+    if minimum is not None and maximum is not None and maximum < minimum:
+        raise _mistake(MAXIMUM, f"found {maximum}, allowed is at least {MINIMUM}, which is {minimum}")
+    subgroup, subgroup_minimum = given.get(SUBGROUP), _count(SUBGROUP_MINIMUM, given)
+    if subgroup is not None:
+        _check_name(SUBGROUP, subgroup)
+    elif subgroup_minimum is not None:
+        raise _mistake(SUBGROUP_MINIMUM, f"found {subgroup_minimum}, allowed only with {SUBGROUP}")
+    start_timeout = _seconds(START_TIMEOUT, given)
+    if start_timeout == 0:
+        raise _mistake(START_TIMEOUT, "found 0, allowed is more than zero")
+    return Membership(
+        gang=f"{namespace}/{gang}",
+        minimum=minimum,
+        maximum=maximum,
+        subgroup=subgroup,
+        subgroup_minimum=subgroup_minimum,
+        start_timeout=start_timeout,
+        preemptible=_flag(PREEMPTIBLE, given),
+        topology_required=_level(TOPOLOGY_REQUIRED, given),
+        topology_preferred=_level(TOPOLOGY_PREFERRED, given),
+        patience=_seconds(PATIENCE, given),
+    )
+
+
+def _mistake(key: str, message: str) -> FieldError:
+    return FieldError(f"metadata.annotations[{key}]", message)
+
+
+def _check_name(key: str, name: str) -> None:
+    if not is_name(name):
+        raise _mistake(key, f"found {shown(name)}, allowed is {NAME_ALLOWED}")
+
+
+def _count(key: str, given: dict[str, str]) -> int | None:
+    text = given.get(key)
+    if text is None:
+        return None
+    if not _COUNT.fullmatch(text) or not 1 <= int(text) <= COUNT_MAX:
+        raise _mistake(key, f"found {shown(text)}, allowed is a whole number from 1 to {COUNT_MAX}")
+    return int(text)
+
+
+def _seconds(key: str, given: dict[str, str]) -> float | None:
+    text = given.get(key)
+    if text is None:
+        return None
+    try:
+        return duration(text)
+    except ValueError as error:
+        raise _mistake(key, str(error)) from None
+
+
+def _flag(key: str, given: dict[str, str]) -> bool:
+    text = given.get(key, "true")
+    if text not in {"true", "false"}:
+        raise _mistake(key, one_of(text, ("true", "false")))
+    return text == "true"
+
+
+def _level(key: str, given: dict[str, str]) -> str | None:
+    text = given.get(key)
+    if text is not None and not _LEVEL.fullmatch(text):
+        raise _mistake(key, f"found {shown(text)}, allowed is a node label key or the name of a level")
+    return text

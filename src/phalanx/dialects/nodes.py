@@ -1,0 +1,58 @@
+"""Node objects to nodes. A node with a mistake is set aside whole: half a node would be a false book."""
+
+import re
+
+from phalanx.dialects import objects
+from phalanx.dialects.mistakes import NAME_ALLOWED, RESOURCE_ALLOWED, FieldError, is_name, is_resource, one_of, under
+from phalanx.model.node import Node, Taint
+from phalanx.model.quantity import QuantityError, capacity, shown
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_WORD = re.compile(r"[!-~]{1,316}", re.ASCII)
+
+
+def read_node(node: objects.Node) -> Node:
+    """Return the node, or raise the first mistake in it."""
+    meta = node.metadata
+    spec, status = node.spec or objects.NodeSpec(), node.status or objects.NodeStatus()
+    if not is_name(meta.name):
+        raise FieldError("metadata.name", f"found {shown(meta.name)}, allowed is {NAME_ALLOWED}")
+    if status.allocatable is None:
+        allocatable = _amounts(status.capacity, "status.capacity")
+    else:
+        allocatable = _amounts(status.allocatable, "status.allocatable")
+    return Node(
+        name=meta.name,
+        uid=meta.uid or "",
+        allocatable=allocatable,
+        labels=meta.labels or {},
+        taints=_taints(spec.taints),
+        ready=all(one.status == "True" for one in status.conditions or () if one.type == "Ready"),
+        cordoned=bool(spec.unschedulable),
+    )
+
+
+def _amounts(quantities: objects.Amounts, path: str) -> dict[str, int]:
+    amounts = {}
+    for name, value in sorted((quantities or {}).items()):
+        if not is_resource(name):
+            raise FieldError(under(path, name), f"found {shown(name)}, allowed is {RESOURCE_ALLOWED}")
+        try:
+            amount = capacity(value, name)
+        except QuantityError as error:
+            raise FieldError(under(path, name), str(error)) from None
+        if amount:
+            amounts[name] = amount
+    return amounts
+
+
+def _taints(listed: list[objects.Taint] | None) -> tuple[Taint, ...]:
+    found = set()
+    for index, one in enumerate(listed or ()):
+        if one.effect not in _EFFECTS:
+            raise FieldError(f"spec.taints[{index}].effect", one_of(one.effect, _EFFECTS))
+        for name, word in (("key", one.key), ("value", one.value or "-")):
+            if not _WORD.fullmatch(word):
+                raise FieldError(f"spec.taints[{index}].{name}", f"found {shown(word)}, allowed is one printable word")
+        found.add(Taint(one.key, one.value or "", one.effect))
+    return tuple(sorted(found))

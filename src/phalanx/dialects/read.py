@@ -1,0 +1,114 @@
+"""The door of the core dialect: one Kubernetes object in, one event out, never an exception.
+
+An object that cannot be read is `Refused` with the field and a sentence. Only a pod on a node is never refused:
+it runs and takes room, so as much of it is read as can be (`salvage`).
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from phalanx.dialects import objects
+from phalanx.dialects.mistakes import NAME_ALLOWED, UNREADABLE, FieldError, is_name, of_wrong_type
+from phalanx.dialects.nodes import read_node
+from phalanx.dialects.pods import read_pod
+from phalanx.dialects.salvage import on_which_node, salvage
+from phalanx.model.events import Event, NamespaceSeen, NodeSeen, Refused, TaskSeen
+from phalanx.model.quantity import shown
+from phalanx.model.task import Hold
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How one kind is decoded and read."""
+
+    type: Any
+    namespaced: bool
+    event: Callable[[Any, Collection[str]], Event]
+    decoder: msgspec.json.Decoder[Any]
+
+
+def _kind(type_: Any, event: Callable[[Any, Collection[str]], Event], *, namespaced: bool = False) -> _Kind:
+    return _Kind(type_, namespaced, event, msgspec.json.Decoder(type_))
+
+
+def _namespace(namespace: objects.Namespace, schedulers: Collection[str]) -> Event:
+    del schedulers
+    name = namespace.metadata.name
+    if not is_name(name):
+        raise FieldError("metadata.name", f"found {shown(name)}, allowed is {NAME_ALLOWED}")
+    # The API server puts this label on every namespace; selectors rely on it, and files may lack it.
+    return NamespaceSeen(name, {**(namespace.metadata.labels or {}), "kubernetes.io/metadata.name": name})
+
+
+#: (API group, kind) -> its reader.
+_KINDS = {
+    ("", "Pod"): _kind(objects.Pod, lambda pod, names: TaskSeen(read_pod(pod, names)), namespaced=True),
+    ("", "Node"): _kind(objects.Node, lambda node, _: NodeSeen(read_node(node))),
+    ("", "Namespace"): _kind(objects.Namespace, _namespace),
+}
+
+
+def read(document: Mapping[str, Any], schedulers: Collection[str]) -> Event | None:
+    """Return the event of a decoded object, or None for a kind that no dialect knows."""
+    if not isinstance(document, Mapping):
+        return Refused("Document", "", "", f"found {shown(document)}, allowed is a Kubernetes object")
+    kind, version = document.get("kind"), document.get("apiVersion")
+    if not isinstance(kind, str) or not kind:
+        return Refused("Object", _name(document, namespaced=True), "kind", f"found {shown(kind)}, allowed is a kind")
+    group, _, number = version.rpartition("/") if isinstance(version, str) else ("", "", version)
+    reader = _KINDS.get((group, kind))
+    if reader is None:
+        return None
+    if number != "v1":
+        name = _name(document, namespaced=reader.namespaced)
+        return Refused(kind, name, "apiVersion", f"found {shown(version)}, allowed is v1")
+    return _read(kind, reader, document, schedulers)
+
+
+def _read(kind: str, reader: _Kind, document: Mapping[str, Any], schedulers: Collection[str]) -> Event:
+    try:
+        return reader.event(msgspec.convert(document, reader.type), schedulers)
+    except FieldError as mistake:
+        field, message = mistake.field, mistake.message
+    except UNREADABLE as error:
+        field, message = of_wrong_type(str(error), document)
+    name = _name(document, namespaced=reader.namespaced)
+    if reader.type is objects.Pod and on_which_node(document) is not None:
+        return TaskSeen(salvage(document, schedulers, name, Hold(field, message)))
+    return Refused(kind, name, field, message)
+
+
+def read_json(kind: str, data: bytes | msgspec.Raw, schedulers: Collection[str]) -> Event | None:
+    """Return the event of an object of the core group as the API server sends it; None for an unknown kind."""
+    reader = _KINDS.get(("", kind))
+    if reader is None:
+        return None
+    try:
+        return reader.event(reader.decoder.decode(data), schedulers)
+    except (FieldError, *UNREADABLE):
+        # Rare, and worth a second reading: only the whole document can say what stood in the field.
+        return _read_again(kind, data, schedulers)
+
+
+def _read_again(kind: str, data: bytes | msgspec.Raw, schedulers: Collection[str]) -> Event | None:
+    try:
+        document = msgspec.json.decode(data)
+    except UNREADABLE as error:
+        return Refused(kind, "", "", f"found no JSON: {shown(str(error))}")
+    # The items of a list do not say what they are.
+    whole = {"apiVersion": "v1", "kind": kind, **document} if isinstance(document, dict) else document
+    return read(whole, schedulers)
+
+
+def _name(document: Mapping[str, Any], *, namespaced: bool) -> str:
+    """Return `namespace/name` (or the name), fit to be shown, of an object of which nothing is known."""
+    meta = document.get("metadata")
+    meta = meta if isinstance(meta, Mapping) else {}
+    parts = [meta.get("namespace") or "default"] if namespaced else []
+    parts.append(meta.get("name") or "(without a name)")
+    return "/".join(
+        part if isinstance(part, str) and (is_name(part) or part.startswith("(")) else shown(part) for part in parts
+    )

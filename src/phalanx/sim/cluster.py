@@ -1,0 +1,237 @@
+"""The pretend cluster: carries out plans, lets gangs work and end, and loses nodes.
+
+A gang works only while enough of its members run. Members of a gang that is not whole hold their places and
+do nothing, as a training job does that waits for its last peer.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from phalanx.model.events import NodeSeen, TaskGone, TaskSeen
+from phalanx.model.gang import Gang
+from phalanx.model.outcome import Bound, Result
+from phalanx.model.plan import Plan, Reason
+from phalanx.model.task import State, Task
+from phalanx.sim.agenda import Agenda
+from phalanx.sim.meter import Meter
+from phalanx.sim.timeline import Arrive, Fail, Planned, Return, Scale, Timeline
+from phalanx.world.gangs import gang_key
+from phalanx.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A gang's work is done, unless it was interrupted since: then `attempt` is not its last."""
+
+    life: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """Nothing happens, but a cycle that had to wait for its turn is due."""
+
+
+Happening = Planned | End | Wake
+
+
+@dataclass(slots=True)
+class Life:
+    """One gang from its first member to its end, as the cluster saw it."""
+
+    name: str
+    ours: bool
+    created: float
+    #: None: it works for ever.
+    runtime: float | None
+    #: uids of unfinished members, and of those that run.
+    members: dict[str, None] = field(default_factory=dict[str, None])
+    running: dict[str, None] = field(default_factory=dict[str, None])
+    #: When enough members were there for the first time.
+    complete: float | None = None
+    #: When its work began for the first time.
+    started: float | None = None
+    working: bool = False
+    finished: float | None = None
+    #: Its pods died and nobody makes them again.
+    lost: bool = False
+    #: How often its work began, and how often it was interrupted and lost.
+    attempt: int = 0
+    interruptions: int = 0
+    #: Why it waited, the last time it did.
+    reason: Reason | None = None
+
+
+class Cluster:
+    """Everything that a real cluster would do by itself."""
+
+    def __init__(self, world: World, agenda: Agenda[Happening], timeline: Timeline) -> None:
+        self.world = world
+        self.lives: dict[str, Life] = {}
+        self.meter = Meter(timeline.nodes)
+        self._agenda = agenda
+        self._runtimes = timeline.runtimes
+        self._down: dict[str, int] = {}
+        self._born_again = 0
+        #: Gangs of which something changed at this instant.
+        self._touched: dict[str, None] = {}
+        for node in timeline.nodes:
+            world.apply(NodeSeen(node))
+
+    def apply(self, happening: Happening, now: float) -> bool:
+        """Let something happen; tell whether anything changed by it."""
+        match happening:
+            case Arrive(task):
+                return self._arrive(task)
+            case Scale():
+                return self._scale(happening)
+            case Fail(node):
+                return self._fail(node, now)
+            case Return(node):
+                return self._return(node)
+            case End(life, attempt):
+                return self._end(life, attempt, now)
+            case Wake():
+                return False
+
+    def execute(self, plan: Plan) -> None:
+        """Carry out a plan: every bind succeeds, at once."""
+        for step in plan.binds:
+            self.world.confirm(Bound(step.uid, step.node, Result.OK, plan.now))
+            self._run(self.world.tasks[step.uid])
+        for wait in plan.waits:
+            # A pod alone is known by its name here: its uid, the gang's key, changes when it is made again.
+            key = wait.gang_key if wait.gang_key in self.lives else f"pod/{wait.gang}"
+            self.lives[key].reason = wait.reason
+
+    def settle(self, now: float) -> None:
+        """End an instant: gangs that became whole start their work, those that no longer are stop."""
+        for key in self._touched:
+            life = self.lives[key]
+            if life.members:
+                self._settle(key, life, now)
+        self._touched.clear()
+        self.meter.note(now)
+
+    def _arrive(self, task: Task) -> bool:
+        key = life_key(task)
+        life = self.lives.get(key)
+        if life is None:
+            name = task.membership.gang if task.membership else task.full_name
+            life = Life(name, task.ours, task.created, self._runtimes.get(name, task.expected_runtime))
+            self.lives[key] = life
+        elif life.finished is not None:
+            # The work is done: its controller makes no more pods.
+            return False
+        life.members[task.uid] = None
+        self.world.apply(TaskSeen(task))
+        self._touched[key] = None
+        if task.charged:
+            self._run(task)
+        return True
+
+    def _run(self, task: Task) -> None:
+        """Count a task that runs on its node."""
+        key = life_key(task)
+        self.lives[key].running[task.uid] = None
+        self.meter.hold(task, 1)
+        if self.lives[key].working:
+            self.meter.work(task, 1)
+        self._touched[key] = None
+
+    def _remove(self, task: Task) -> None:
+        """Take a task out of the cluster, wherever it is."""
+        key = life_key(task)
+        life = self.lives[key]
+        del life.members[task.uid]
+        if task.uid in life.running:
+            del life.running[task.uid]
+            self.meter.hold(task, -1)
+            if life.working:
+                self.meter.work(task, -1)
+        self.world.apply(TaskGone(task.uid))
+        self._touched[key] = None
+
+    def _settle(self, key: str, life: Life, now: float) -> None:
+        tasks = [self.world.tasks[uid] for uid in life.members]
+        gang = self.world.gang_of(tasks[0])
+        if life.complete is None and enough(gang, tasks):
+            life.complete = now
+        whole = enough(gang, [task for task in tasks if task.uid in life.running])
+        if whole == life.working:
+            return
+        life.working = whole
+        for uid in life.running:
+            self.meter.work(self.world.tasks[uid], 1 if whole else -1)
+        life.attempt += 1
+        if not whole:
+            life.interruptions += 1
+            return
+        life.started = now if life.started is None else life.started
+        if life.runtime is not None:
+            self._agenda.put(now + life.runtime, End(key, life.attempt))
+
+    def _end(self, key: str, attempt: int, now: float) -> bool:
+        """All members of a gang finish. They are deleted at once, as by a time to live of zero."""
+        life = self.lives[key]
+        if life.attempt != attempt:
+            return False
+        for task in [self.world.tasks[uid] for uid in life.members]:
+            self._remove(task)
+        life.working, life.finished = False, now
+        return True
+
+    def _scale(self, scale: Scale) -> bool:
+        key = f"gang/{scale.gang}"
+        life = self.lives.get(key)
+        if life is None or life.finished is not None:
+            return False
+        for task in [self.world.tasks[uid] for uid in life.members]:
+            said = task.membership
+            if task.name in scale.leave:
+                self._remove(task)
+            elif scale.minimum is not None and said is not None:
+                self.world.apply(TaskSeen(replace(task, membership=replace(said, minimum=scale.minimum))))
+        self._touched[key] = None
+        return True
+
+    def _fail(self, name: str, now: float) -> bool:
+        self._down[name] = self._down.get(name, 0) + 1
+        if self._down[name] > 1:
+            return False
+        self._set_ready(name, ready=False)
+        for task in [self.world.tasks[uid] for uid in self.world.on_node.get(name, {})]:
+            self._remove(task)
+            if task.controlled:
+                self._born_again += 1
+                uid = f"{task.namespace}:{task.name}:again-{self._born_again}"
+                again = replace(task, uid=uid, state=State.PENDING, node=None, created=now, started=None)
+                self._arrive(again)
+            elif not self.lives[life_key(task)].members:
+                self.lives[life_key(task)].lost = True
+        return True
+
+    def _return(self, name: str) -> bool:
+        self._down[name] -= 1
+        if self._down[name]:
+            return False
+        self._set_ready(name, ready=True)
+        return True
+
+    def _set_ready(self, name: str, *, ready: bool) -> None:
+        node = replace(self.world.nodes[name], ready=ready)
+        self.world.apply(NodeSeen(node))
+        self.meter.node(node)
+
+
+def life_key(task: Task) -> str:
+    """Return the key of a task's life: its gang, or the pod's own name."""
+    return gang_key(task) if task.membership else f"pod/{task.full_name}"
+
+
+def enough(gang: Gang | None, tasks: Iterable[Task]) -> bool:
+    """Tell whether these tasks reach the gang's minimum and every subgroup's."""
+    inside = [task.membership.subgroup if task.membership else None for task in tasks]
+    if gang is None:
+        return bool(inside)
+    return len(inside) >= gang.minimum and all(inside.count(part.name) >= part.minimum for part in gang.subgroups)

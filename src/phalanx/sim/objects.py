@@ -1,0 +1,113 @@
+"""From documents to events: identify, admit, expand, read. Each object alone, so that a bad one stops nobody."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from phalanx.dialects.read import read
+from phalanx.model.events import Event, Refused
+from phalanx.sim.admission import Admission, full_name, mapping
+from phalanx.sim.expand import KINDS, Expansion, expand
+from phalanx.sim.manifests import Document
+
+#: Kinds that serve admission and expansion, and go no further.
+_CLASSES = {"PriorityClass": "scheduling.k8s.io/", "RuntimeClass": "node.k8s.io/"}
+
+
+@dataclass(slots=True)
+class Objects:
+    """What a set of manifests comes to."""
+
+    events: list[Event] = field(default_factory=list[Event])
+    #: Objects that are set aside, with the file that has them.
+    refused: list[tuple[Refused, str]] = field(default_factory=list[tuple[Refused, str]])
+    #: Kinds that nobody reads, and how many there are of each.
+    ignored: Counter[str] = field(default_factory=Counter[str])
+
+
+def read_objects(documents: Iterable[Document], schedulers: Collection[str]) -> Objects:
+    """Turn documents into events, the pods of controllers included."""
+    reader = _Reader(schedulers)
+    # Classes first: a pod may stand before the class that it names.
+    for document in sorted(documents, key=lambda document: not _is_class(document.object)):
+        reader.add(document)
+    reader.expand()
+    return reader.objects
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads object after object, and remembers which names and uids are taken."""
+
+    schedulers: Collection[str]
+    objects: Objects = field(default_factory=Objects)
+    admission: Admission = field(default_factory=Admission)
+    #: Pods and controllers, as `expand` wants to see them, by the file they are in.
+    identified: list[tuple[dict[str, Any], str]] = field(default_factory=list[tuple[dict[str, Any], str]])
+    taken: dict[str, str] = field(default_factory=dict[str, str])
+
+    def add(self, document: Document) -> None:
+        """Read one object."""
+        kind, source = document.object["kind"], document.source
+        if _is_class(document.object):
+            if refused := self.admission.learn(document.object):
+                self.objects.refused.append((refused, source))
+            return
+        one = self.admission.identify(document.object)
+        if kind in KINDS and one.get("apiVersion") == KINDS[kind]:
+            if self._claim(one, source):
+                self.identified.append((one, source))
+            return
+        if kind == "Pod":
+            self.identified.append((one, source))
+        event = self._read(one)
+        if event is None:
+            self.objects.ignored[kind] += 1
+        elif isinstance(event, Refused):
+            self.objects.refused.append((event, source))
+        elif self._claim(one, source):
+            self.objects.events.append(event)
+
+    def expand(self) -> None:
+        """Read the pods that controllers would make. A bad template is one mistake, not one per pod."""
+        sources = {id(one): source for one, source in self.identified}
+        for made in expand(one for one, _ in self.identified):
+            if isinstance(made, Refused):
+                self.objects.refused.append((made, self.taken[made.object]))
+                continue
+            self._add_pods(made, sources[id(made.owner)])
+
+    def _add_pods(self, made: Expansion, source: str) -> None:
+        for pod in made.pods:
+            event = self._read(pod)
+            if isinstance(event, Refused):
+                owner = replace(
+                    event, kind=made.owner["kind"], name=full_name(made.owner), field=f"spec.template.{event.field}"
+                )
+                self.objects.refused.append((owner, source))
+                return
+            if event is not None and self._claim(pod, source):
+                self.objects.events.append(event)
+
+    def _read(self, one: dict[str, Any]) -> Event | None:
+        """Admit a pod, and let the dialects read whatever it is."""
+        admitted = self.admission.admit(one) if one["kind"] == "Pod" else one
+        return admitted if isinstance(admitted, Refused) else read(admitted, self.schedulers)
+
+    def _claim(self, one: dict[str, Any], source: str) -> bool:
+        """Take an object's name and uid; refuse it when another object has them already."""
+        kind, name = one["kind"], full_name(one)
+        keys = {"metadata.name": f"{kind} {name}", "metadata.uid": f"uid {mapping(one, 'metadata').get('uid')}"}
+        for path, key in keys.items():
+            if key in self.taken:
+                message = f"already taken by an object in {self.taken[key]}, which holds"
+                self.objects.refused.append((Refused(kind, name, path, message), source))
+                return False
+        self.taken.update(dict.fromkeys(keys.values(), source))
+        return True
+
+
+def _is_class(one: dict[str, Any]) -> bool:
+    group = _CLASSES.get(one["kind"])
+    return group is not None and str(one.get("apiVersion")).startswith(group)

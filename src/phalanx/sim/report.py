@@ -1,0 +1,161 @@
+"""The report: what a run was worth, in numbers that can be compared between policies.
+
+Every share is weighted by time. Definitions are in docs/simulate.md, with the words used here.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from phalanx.model.axis import CPU, Float, unit
+from phalanx.sim.meter import Meter
+from phalanx.sim.simulator import Simulator
+
+#: Points of the line over time: as wide as a terminal of 80 columns allows.
+POINTS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """From the moment a gang had enough members to the start of its work, over the gangs that started."""
+
+    mean: float
+    p50: float
+    p99: float
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One resource: all there is at the end, and the shares of it over time."""
+
+    resource: str
+    capacity: int
+    held: float
+    working: float
+    #: At the end, in whole units.
+    held_at_end: float
+    working_at_end: float
+
+
+@dataclass(frozen=True, slots=True)
+class NeverStarted:
+    """A gang whose work never began, and why it waited the last time it was looked at."""
+
+    gang: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One run."""
+
+    policy: str
+    seed: int
+    end: float
+    cycles: int
+    #: Ctrl-C came before the end.
+    interrupted: bool
+    nodes: int
+    gangs: int
+    started: int
+    finished: int
+    #: Gangs whose pods died and were not made again.
+    lost: int
+    #: How often work was lost because a gang was no longer whole.
+    interruptions: int
+    never_started: tuple[NeverStarted, ...]
+    waiting: Waiting | None
+    #: From the first arrival to the last end; None when nothing ended.
+    makespan: float | None
+    device: Use
+    cpu: Use
+    #: Free devices on partly used nodes ÷ all free devices; None when none was ever free.
+    fragmentation: float | None
+    #: The device's shares over equal parts of the time.
+    held_over_time: tuple[float, ...]
+    working_over_time: tuple[float, ...]
+
+    def json(self) -> dict[str, Any]:
+        """Return the report as plain values."""
+        return asdict(self)
+
+
+def report(simulator: Simulator, *, interrupted: bool = False) -> Report:
+    """Return what the run was worth so far."""
+    meter, lives, end = simulator.cluster.meter, simulator.lives, simulator.now
+    times, totals = meter.history()
+    columns = {name: totals[:, column] for column, name in enumerate(Meter.COLUMNS)}
+    weights = np.diff(np.append(times, end))
+    if not weights.any():
+        # Everything happened at one instant: what holds after it is what there is to say.
+        weights[-1] = 1.0
+    waits = [life.started - life.complete for life in lives if life.started is not None and life.complete is not None]
+    ends = [life.finished for life in lives if life.finished is not None]
+    return Report(
+        policy=simulator.policy.name,
+        seed=simulator.seed,
+        end=end,
+        cycles=simulator.cycles,
+        interrupted=interrupted,
+        nodes=len(simulator.world.nodes),
+        gangs=len(lives),
+        started=sum(life.started is not None for life in lives),
+        finished=len(ends),
+        lost=sum(life.lost for life in lives),
+        interruptions=sum(life.interruptions for life in lives),
+        never_started=tuple(
+            NeverStarted(life.name, str(life.reason or "it was never looked at"))
+            for life in lives
+            if life.started is None and not life.lost
+        ),
+        waiting=_waiting(waits),
+        makespan=max(ends) - min(life.created for life in lives) if ends else None,
+        device=_use(meter.device, "device", columns, weights),
+        cpu=_use(CPU, "cpu", columns, weights),
+        fragmentation=_share(columns["device_free_on_partly_used_nodes"], columns["device_free"], weights),
+        held_over_time=_over_time(times, end, columns["device_held"], columns["device_capacity"]),
+        working_over_time=_over_time(times, end, columns["device_working"], columns["device_capacity"]),
+    )
+
+
+def _waiting(waits: list[float]) -> Waiting | None:
+    if not waits:
+        return None
+    p50, p99 = np.percentile(waits, [50, 99], method="inverted_cdf").tolist()
+    return Waiting(float(np.mean(waits)), p50, p99)
+
+
+def _use(resource: str, prefix: str, columns: dict[str, Float], weights: Float) -> Use:
+    capacity, held, working = (columns[f"{prefix}_{what}"] for what in ("capacity", "held", "working"))
+    units = unit(resource)
+    return Use(
+        resource,
+        int(capacity[-1]) // units,
+        _share(held, capacity, weights) or 0.0,
+        _share(working, capacity, weights) or 0.0,
+        float(held[-1]) / units,
+        float(working[-1]) / units,
+    )
+
+
+def _share(part: Float, whole: Float, weights: Float) -> float | None:
+    """Return part ÷ whole, both summed over time; None where there was nothing to share."""
+    total = float(whole @ weights)
+    return float(part @ weights) / total if total else None
+
+
+def _over_time(times: Float, end: float, part: Float, whole: Float) -> tuple[float, ...]:
+    """Return part ÷ whole in each of equally long stretches of the run."""
+    if not times.size or end <= 0:
+        return ()
+    edges = np.linspace(0.0, end, POINTS + 1)
+    means = [np.diff(np.interp(edges, *_integral(times, end, column))) for column in (part, whole)]
+    shares = np.divide(means[0], means[1], out=np.zeros(POINTS), where=means[1] > 0)
+    return tuple(np.clip(shares, 0.0, None).round(6).tolist())
+
+
+def _integral(times: Float, end: float, values: Float) -> tuple[Float, Float]:
+    """Return where the running sum of a step function has its corners, and its values there."""
+    corners = np.append(times, end)
+    return corners, np.append(0.0, np.cumsum(values * np.diff(corners)))

@@ -1,0 +1,38 @@
+"""Greedy: the plain one-at-a-time placement that placement by count must equal, and is measured against."""
+
+import numpy as np
+
+from phalanx.engine.kernels.by_count import GridScore
+from phalanx.engine.placing import room, score
+from phalanx.engine.policy import Policy
+from phalanx.engine.session import Session
+from phalanx.model.axis import Int
+
+
+def greedy(free: Int, count: int, grid_score: GridScore) -> Int:
+    """Take, `count` times, the node whose next copy scores best; the first of equals."""
+    given = np.zeros(len(free), np.int64)
+    picked: list[int] = []
+    for _ in range(count):
+        nodes = np.flatnonzero(given < free)
+        if not len(nodes):
+            break
+        best = int(nodes[np.argmax(grid_score(nodes, given[nodes]))])
+        given[best] += 1
+        picked.append(best)
+    return np.array(picked, np.int64)
+
+
+def one_at_a_time(session: Session, policy: Policy, shape: int, count: int) -> Int:
+    """Ask every filter and score anew for each copy, over the same arrays, and charge for it."""
+    session.candidates = np.flatnonzero(room(session, policy, shape) > 0)
+    nobody = np.zeros(0, np.int64)
+    picked: list[int] = []
+    for _ in range(count):
+        nodes = np.flatnonzero(room(session, policy, shape) > 0)
+        if not len(nodes):
+            break
+        best = nodes[np.argmax(score(session, policy, shape, nodes, np.zeros(len(nodes), np.int64)))]
+        session.take(shape, nobody, np.array([best]))
+        picked.append(int(best))
+    return np.array(picked, np.int64)

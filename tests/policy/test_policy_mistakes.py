@@ -1,0 +1,147 @@
+"""Every mistake in a policy file is one line: the file, the line, the key, what was found and what is allowed."""
+
+from contextlib import suppress
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phalanx.policy.load import PolicyError, parse_policy
+
+WEIGHTS = "allowed is a number from 0 to 1000000"
+NAMES = "allowed is a list of at least one scheduler name"
+NOTHING = "unknown argument (none is allowed here)"
+PRESETS = "default, kai, pod-by-pod"
+KEYS = "extends, schedulerNames, actions, plugins, share, search"
+STRATEGIES = "LeastAllocated, MostAllocated, RequestedToCapacityRatio, PerResource"
+
+
+def mistakes(text: str) -> list[str]:
+    with pytest.raises(PolicyError) as raised:
+        parse_policy(dedent(text), "my.yaml")
+    return str(raised.value).splitlines()
+
+
+def misspelt(argument: str) -> str:
+    return f"unknown argument, did you mean {argument}?"
+
+
+def test_all_mistakes_of_a_file_are_reported_in_its_order_each_at_its_line() -> None:
+    assert mistakes("""\
+        extends: default
+        shedulerNames: [mine]
+        actions:
+          - name: alocate
+        plugins:
+          - name: resource_fit
+            weight: heavy
+            arguments:
+              stratgy: MostAllocated
+              resources:
+                nvidia.com/gpu: {weight: 2.5}
+                cpu: {wieght: 1}
+          - {name: gang, argumnets: {}}
+        search:
+          steps: 0
+    """) == [
+        f"my.yaml:2: shedulerNames: unknown key, did you mean schedulerNames? (allowed: {KEYS})",
+        "my.yaml:4: actions[0].name: 'alocate': unknown action, did you mean allocate? (allowed: allocate)",
+        "my.yaml:7: plugins[0].weight: found 'heavy', allowed is a number from 0 to 1000000",
+        f"my.yaml:9: plugins[0].arguments.stratgy: {misspelt('strategy')} (allowed: strategy, resources, shape)",
+        "my.yaml:11: plugins[0].arguments.resources['nvidia.com/gpu'].weight: found 2.5, allowed is a whole number",
+        f"my.yaml:12: plugins[0].arguments.resources.cpu.wieght: {misspelt('weight')} (allowed: weight, mode)",
+        "my.yaml:13: plugins[1].argumnets: unknown key, did you mean arguments? (allowed: name, weight, arguments)",
+        "my.yaml:15: search.steps: found 0, allowed is a whole number from 1 to 1000000000",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("{strategy: mostalloc}", f"strategy: found 'mostalloc', did you mean MostAllocated? (allowed: {STRATEGIES})"),
+        ("{strategy: 7}", f"strategy: found 7 (allowed: {STRATEGIES})"),
+        ("{strategy: }", f"strategy: found nothing (allowed: {STRATEGIES})"),
+        ("{resources: [cpu]}", "resources: found ['cpu'], allowed is a mapping"),
+        ("{resources: {cpu: 1}}", "resources.cpu: found 1, allowed is a mapping"),
+        ("{resources: {cpu: {weight: true}}}", "resources.cpu.weight: found true, allowed is a whole number"),
+        ("{resources: {a.b/c: {weight: 0}}}", "resources['a.b/c'].weight: found 0, allowed is 1 to 1000000"),
+        ("{shape: {utilization: 0}}", "shape: found {'utilization': 0}, allowed is a list"),
+        ("{shape: [{utilization: 5}]}", "shape[0].score: missing, it has no default"),
+        ("{shape: []}", "shape: found utilization [], allowed are rising numbers from 0 to 100"),
+    ],
+)  # fmt: skip
+def test_an_argument_says_what_it_may_be(arguments: str, said: str) -> None:
+    text = f"extends: default\nplugins:\n- name: resource_fit\n  arguments: {arguments}\n"
+    assert mistakes(text) == [f"my.yaml:4: plugins[0].arguments.{said}"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("extends: [default]", "extends: found ['default'], allowed is the name of a preset or a file"),
+        ("extends: kia", f"extends: 'kia': no such file or preset, did you mean kai? (presets: {PRESETS})"),
+        ("schedulerNames: phalanx", f"schedulerNames: found 'phalanx', {NAMES}"),
+        ("schedulerNames: []", f"schedulerNames: found [], {NAMES}"),
+        ("schedulerNames: [a, b, a]", "schedulerNames[2]: a is listed twice"),
+        ("schedulerNames: [7]", "schedulerNames[0]: found 7, allowed is a scheduler name"),
+        ("actions: allocate", "actions: found 'allocate', allowed is a list of {name: …}"),
+        ("actions: [allocate]", "actions[0]: found 'allocate', allowed is a mapping such as {name: …}"),
+        ("actions: [{name: allocate, weight: 2}]", "actions[0].weight: unknown key (allowed: name, arguments)"),
+        ("actions: [{name: allocate, arguments: 3}]", "actions[0].arguments: found 3, allowed is a mapping"),
+        ("actions: [{name: allocate, arguments: {moves: 3}}]", f"actions[0].arguments.moves: {NOTHING}"),
+        ("plugins:", "plugins: found nothing, allowed is a list of {name: …}"),
+        ("plugins: [{weight: 3}]", "plugins[0].name: found nothing, allowed is a name"),
+        ("plugins: [{name: gang}, {name: gang}]", "plugins[1].name: gang is listed already, as plugins[0]"),
+        ("plugins: [{name: gang, weight: -1}]", f"plugins[0].weight: found -1, {WEIGHTS}"),
+        ("plugins: [{name: gang, weight: .nan}]", f"plugins[0].weight: found nan, {WEIGHTS}"),
+        ("plugins: [{name: gang, weight: 1000001}]", f"plugins[0].weight: found 1000001, {WEIGHTS}"),
+        ("share: quota_then_weight", "share: found 'quota_then_weight', allowed is a mapping with name, arguments"),
+        ("share: {name: quota}", "share.name: 'quota': unknown share (allowed: quota_then_weight)"),
+        ("share: {name: quota_then_weight, arguments: {k: 1}}", f"share.arguments.k: {NOTHING}"),
+        ("search: 20000", "search: found 20000, allowed is a mapping with steps"),
+        ("search: {steps: 1.5}", "search.steps: found 1.5, allowed is a whole number from 1 to 1000000000"),
+        ("share: {name: 2026-99-99}", "share.name: found '2026-99-99', which has no value in YAML; put it in quotes"),
+        ("7: x", "found the key 7, allowed is text"),
+    ],
+)  # fmt: skip
+def test_each_key_says_what_it_may_be(line: str, said: str) -> None:
+    base = "" if line.startswith("extends") else "extends: default\n"
+    assert mistakes(f"{base}{line}\n")[0] == f"my.yaml:{2 if base else 1}: {said}"
+
+
+def test_an_unknown_plugin_gets_the_nearest_spelling_and_the_list() -> None:
+    [line] = mistakes("extends: default\nplugins: [{name: resource-fits}]\n")
+    said = "'resource-fits': unknown plugin, did you mean resource_fit? (allowed: node_ready, taints, node_affinity, "
+    assert line.startswith(f"my.yaml:2: plugins[0].name: {said}")
+
+
+def test_a_key_given_twice_is_refused_where_the_second_stands() -> None:
+    assert mistakes("extends: default\nsearch: {steps: 1}\nsearch: {steps: 2}\n") == [
+        "my.yaml:3: search: given already, on line 2"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", f"my.yaml:1: found nothing, allowed is a mapping with {KEYS}"),
+        ("- a", f"my.yaml:1: found ['a'], allowed is a mapping with {KEYS}"),
+        ("a: b: c", "my.yaml:1: not YAML: mapping values are not allowed here"),
+        ("plugins:\n\t- x", "my.yaml:2: not YAML: found character '\\t' that cannot start any token"),
+        ("a: 1\n---\nb: 2", "my.yaml:2: not YAML: but found another document"),
+        ("a: \x07", "my.yaml:1: not YAML: special characters are not allowed"),
+        ("extends: !run rm", "my.yaml:1: not YAML: could not determine a constructor for the tag '!run'"),
+        ("a: &x [1]\nb: *x", "my.yaml:2: found the alias *x, allowed are written-out values"),
+        ("[" * 40, "my.yaml:1: found values nested deeper than 32 levels"),
+        ("#" * 1_000_001, "my.yaml: found more than 1000000 characters, which is no policy"),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_read_is_one_line(text: str, said: str) -> None:
+    assert mistakes(text) == [said]
+
+
+@given(st.text(alphabet=" \n:-[]{}&*!|>'\"%@`#,?abc019.~", max_size=40) | st.text(max_size=20))
+def test_no_text_whatever_makes_anything_but_a_policy_or_a_policy_error(text: str) -> None:
+    with suppress(PolicyError):
+        parse_policy(text, "my.yaml")

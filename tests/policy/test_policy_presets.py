@@ -1,0 +1,68 @@
+"""The presets that ship: they load, they say the same when they are written out, and they warn as they should."""
+
+import pytest
+
+from phalanx.policy.advice import warnings
+from phalanx.policy.load import load_policy, parse_policy, preset_names
+from phalanx.policy.registry import PLUGINS
+from phalanx.policy.show import resolved
+
+
+def listed(preset: str) -> list[tuple[str, float]]:
+    return [(weighted.plugin.name, weighted.weight) for weighted in load_policy(preset).plugins]
+
+
+def test_the_presets_are_these_and_use_built_in_plugins_alone() -> None:
+    assert preset_names() == ["default", "kai", "pod-by-pod"]
+    assert {name for preset in preset_names() for name, _ in listed(preset)} == set(PLUGINS)
+
+
+def test_default_packs_gangs_and_keeps_others_off_gpu_nodes() -> None:
+    assert listed("default") == [
+        ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("pod_anti_affinity", 1), ("host_ports", 1),
+        ("resource_fit", 1), ("scarce_resources", 4), ("gang", 1), ("priority", 1), ("arrival", 1),
+    ]  # fmt: skip
+
+
+def test_pod_by_pod_is_kube_schedulers_list_without_gangs() -> None:
+    assert listed("pod-by-pod") == [
+        ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("pod_anti_affinity", 1), ("host_ports", 1),
+        ("resource_fit", 1), ("balanced_allocation", 1), ("priority", 1), ("arrival", 1),
+    ]  # fmt: skip
+
+
+def test_kai_takes_over_the_pods_of_kai() -> None:
+    assert load_policy("kai").scheduler_names == ("kai-scheduler",)
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_a_policy_written_out_loads_to_itself(preset: str) -> None:
+    policy = load_policy(preset)
+    assert parse_policy(resolved(policy), preset) == policy
+
+
+def test_a_policy_of_nothing_written_out_loads_to_itself() -> None:
+    policy = parse_policy("{actions: [], plugins: []}", "none")
+    assert parse_policy(resolved(policy), "none") == policy
+
+
+def test_only_the_baseline_warns_and_only_of_gangs() -> None:
+    assert {preset: warnings(load_policy(preset)) for preset in preset_names()} == {
+        "default": [],
+        "kai": [],
+        "pod-by-pod": ["without gang, every pod is decided alone and gangs are split"],
+    }
+
+
+def test_each_filter_that_is_left_out_is_warned_of_and_so_is_a_weight_without_effect() -> None:
+    policy = parse_policy("{actions: [], plugins: [{name: taints}, {name: arrival, weight: 2}]}", "my.yaml")
+    assert warnings(policy) == [
+        "without node_ready, pods go to nodes that are not ready or cordoned",
+        "without node_affinity, nodeSelector and required node affinity are not honoured",
+        "without pod_anti_affinity, the required anti-affinity of running pods is not honoured",
+        "without host_ports, two pods with one host port may go to one node, where the second one fails",
+        "without resource_fit, nodes are given more than they have, and their kubelets refuse the pods",
+        "without gang, every pod is decided alone and gangs are split",
+        "without an action such as allocate, nothing is ever placed",
+        "the weight of arrival has no effect: it does not score",
+    ]
