@@ -36,11 +36,11 @@ STRATEGIES = {
     "pod-by-pod": load_policy("pod-by-pod").plugins,
     "most": (Weighted(ResourceFit("MostAllocated")),),
     "least": (Weighted(ResourceFit("LeastAllocated")),),
-    "ratio": (
-        Weighted(ResourceFit("RequestedToCapacityRatio", shape=[Point(0, 0), Point(40, 10), Point(100, 2)])),
-    ),
+    "ratio": (Weighted(ResourceFit("RequestedToCapacityRatio", shape=[Point(0, 0), Point(40, 10), Point(100, 2)])),),
     "per resource": (
-        Weighted(ResourceFit("PerResource", {"*": Weight(20), "cpu": Weight(2, "LeastAllocated"), "memory": Weight(1)})),
+        Weighted(
+            ResourceFit("PerResource", {"*": Weight(20), "cpu": Weight(2, "LeastAllocated"), "memory": Weight(1)})
+        ),
     ),
 }
 

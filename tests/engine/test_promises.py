@@ -104,7 +104,9 @@ def test_rollback_restores_every_array_bit_for_bit_and_every_answer(events: list
         found = find(session, DEFAULT, shape, len(mine))
         session.take(shape, mine[: len(found)], found)
         answers()
-    for mark, expected, log in data.draw(st.permutations(marks).map(lambda kept: sorted(kept, key=lambda m: -m[0].journal))):
+    for mark, expected, log in data.draw(
+        st.permutations(marks).map(lambda kept: sorted(kept, key=lambda m: -m[0].journal))
+    ):
         session.rollback(mark)
         assert answers() == expected
         assert session.log == log
@@ -185,7 +187,8 @@ def test_more_free_capacity_never_makes_a_single_gang_unplaceable(
 ) -> None:
     only_nodes = [event for event in events if isinstance(event, NodeSeen)]
     gang = [
-        TaskSeen(Task(f"m{i}", "default", f"m{i}", shape, membership=Membership("default/m", size))) for i in range(size)
+        TaskSeen(Task(f"m{i}", "default", f"m{i}", shape, membership=Membership("default/m", size)))
+        for i in range(size)
     ]
     before = Loop(world_of([*only_nodes, *gang]), DEFAULT).cycle(0.0)
     grown = [NodeSeen(_grown(event.node, data)) for event in only_nodes]
@@ -210,8 +213,15 @@ def test_the_check_that_production_runs_catches_what_it_promises() -> None:
     world = world_of(
         [NodeSeen(Node(name, allocatable={"cpu": 2000, "pods": 9})) for name in ("n1", "n2")]
         + [
-            TaskSeen(Task(f"m{i}", "default", f"m{i}", Shape((("cpu", 1000), ("pods", 1))),
-                          membership=Membership("default/m", 4)))
+            TaskSeen(
+                Task(
+                    f"m{i}",
+                    "default",
+                    f"m{i}",
+                    Shape((("cpu", 1000), ("pods", 1))),
+                    membership=Membership("default/m", 4),
+                )
+            )
             for i in range(4)
         ]  # fmt: skip
     )

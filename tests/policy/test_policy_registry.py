@@ -23,6 +23,18 @@ class Patient(Plugin):
     many: tuple[str, ...] = ()
     maybe: int | None = None
 
+    def score(self, session, shape, nodes, copies): ...
+
+@dataclass(frozen=True, slots=True)
+class Speechless(Plugin):
+    name: ClassVar[str] = "speechless"
+    def room(self, session, shape): ...
+
+@dataclass(frozen=True, slots=True)
+class Idle(Plugin):
+    name: ClassVar[str] = "idle"
+    def scores(self, session, shape, nodes, copies): ...
+
 not_a_class = 7
 """
 
@@ -77,7 +89,7 @@ def test_its_arguments_are_checked_as_carefully(install: Install) -> None:
     install("patience-of-beta", MODULE.replace("Patient", "Beta").replace("patient", "beta"), beta="Beta")
     assert mistakes("{name: beta, arguments: {wait: soon, pair: [3], many: [1], maybe: x}}") == [
         "my.yaml:3: plugins[0].arguments.wait: found 'soon', allowed is a duration such as 10s, 5m or 1h30m",
-        "my.yaml:3: plugins[0].arguments.pair: found [3], allowed is a list of 2",
+        "my.yaml:3: plugins[0].arguments.pair: found a list, allowed is a list of 2",
         "my.yaml:3: plugins[0].arguments.many[0]: found 1, allowed is text",
         "my.yaml:3: plugins[0].arguments.maybe: found 'x': Expected `int | null`, got `str`",
     ]
@@ -96,11 +108,14 @@ def test_a_misspelt_name_is_led_to_the_entry_point(install: Install) -> None:
     assert "unknown plugin, did you mean thrifty? (allowed: node_ready," in mistakes("{name: thirfty}")[0]
 
 
-def test_an_entry_point_that_is_no_plugin_or_has_another_name_is_refused(install: Install) -> None:
-    install("delta", MODULE, number="not_a_class", misnamed="Patient")
-    assert [mistakes(f"{{name: {name}}}")[0].partition("of delta 1.2: ")[2] for name in ("number", "misnamed")] == [
+def test_an_entry_point_that_is_no_whole_plugin_is_refused(install: Install) -> None:
+    names = {"number": "not_a_class", "misnamed": "Patient", "speechless": "Speechless", "idle": "Idle"}
+    install("delta", MODULE, **names)
+    assert [mistakes(f"{{name: {name}}}")[0].partition("of delta 1.2: ")[2] for name in names] == [
         "found '7', allowed is a dataclass derived from phalanx.engine.plugin.Plugin",
         "the class calls itself 'patient', the entry point misnamed",
+        "has room() but not refusals(), so that nobody could be told why a node is full",
+        "has none of room(), score(), gang_key(), check(), so it does nothing",
     ]
 
 

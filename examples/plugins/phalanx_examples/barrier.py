@@ -95,7 +95,7 @@ def _unfit(session: Session, job: Job) -> Reason | None:
         taken = session.attempt(Unit(int(gangs[task]), np.array([task]), whole=True, hold=None))
         if taken.reason is not None:
             wanted = len(job.tasks)
-            text = f"{wanted} pods of {JOB} {job.id} start together, {fit} fit: {taken.reason}"
+            text = f"{wanted} pods of {JOB} {job.id} start together, {fit} fit; for the next {taken.reason}"
             reason = Reason(taken.reason.code, text, wanted, fit, taken.reason.nodes, taken.reason.refusals)
             break
     session.rollback(start)

@@ -1,10 +1,13 @@
-"""`phalanx plan`: what would the scheduler do with these Kubernetes objects?"""
+"""`phalanx plan`: say what the scheduler would do with these Kubernetes objects."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
 from phalanx.cli.output import Mistake
+
+#: Nothing to turn off, and no default worth showing.
+_BARE: dict[str, Any] = {"negative": (), "show_default": False}
 
 
 def register(app: App) -> None:
@@ -14,14 +17,14 @@ def register(app: App) -> None:
 
 def plan(  # noqa: PLR0913 (they are the command's options)
     *more: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
-    file: Annotated[tuple[str, ...], Parameter(name=["--file", "-f"], allow_leading_hyphen=True, negative=())] = (),
+    file: Annotated[tuple[str, ...], Parameter(name=["--file", "-f"], allow_leading_hyphen=True, **_BARE)] = (),
     output: Annotated[Literal["text", "json", "yaml"], Parameter(name=["--output", "-o"])] = "text",
     cycles: int = 1,
     now: str | None = None,
     policy: str = "default",
-    scheduler_name: Annotated[tuple[str, ...], Parameter(negative=())] = (),
-    strict: Annotated[bool, Parameter(negative=())] = False,
-    timings: Annotated[bool, Parameter(negative=())] = False,
+    scheduler_name: Annotated[tuple[str, ...], Parameter(**_BARE)] = (),
+    strict: Annotated[bool, Parameter(**_BARE)] = False,
+    timings: Annotated[bool, Parameter(**_BARE)] = False,
 ) -> None:
     """Say what the scheduler would do with these Kubernetes objects.
 

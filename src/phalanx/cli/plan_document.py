@@ -67,7 +67,8 @@ def _gangs(world: World, tasks: Sequence[Task]) -> dict[str, Gang]:
 
 def _pod(task: Task, gang: Gang | None) -> dict[str, Any]:
     return {
-        "pod": task.full_name, "uid": task.uid, "gang": gang.name if gang else None, "queue": gang.queue if gang else None,
+        "pod": task.full_name, "uid": task.uid,
+        "gang": gang.name if gang else None, "queue": gang.queue if gang else None,
         "state": _STATES[task.state], "node": task.node, "nominated": task.nominated, "devices": {},
     }  # fmt: skip
 

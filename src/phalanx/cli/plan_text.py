@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from phalanx.cli.output import counted, safe
 from phalanx.cli.plan_document import Planned, timestamp
@@ -14,7 +14,7 @@ _NODES_MAX = 6
 _WIDTH_MAX = 40
 _DIGITS = re.compile(r"([0-9]+)")
 
-#: A line: its first word, which a terminal may colour, and the rest.
+#: A line, and the word in it that a terminal may colour.
 Line = tuple[str, str]
 
 
@@ -23,37 +23,34 @@ def lines(planned: Planned) -> list[Line]:
     found: list[Line] = []
     before: list[Line] | None = None
     for number, plan in enumerate(planned.plans, start=1):
-        now = _cycle(plan)
-        said = now if now != before else [("", "as in the cycle before")]
-        found += [("cycle", f"{number}  {timestamp(plan.now)}"), *(said or [("", "nothing to do")]), ("", "")]
+        now = _cycle(plan, planned.world.tasks)
+        said = now if now != before else [("  as in the cycle before", "")]
+        found += [(f"cycle {number}  {timestamp(plan.now)}", "cycle"), *(said or [("  nothing to do", "")]), ("", "")]
         before = now
     if planned.refused:
-        found += [("refused", f"{safe(str(one))} ({safe(source)})") for one, source in planned.refused]
+        found += [(f"refused {safe(str(one))} ({safe(source)})", "refused") for one, source in planned.refused]
         found.append(("", ""))
-    return [*found, ("", _summary(planned))]
+    return [*found, (_summary(planned), "")]
 
 
-def _cycle(plan: Plan) -> list[Line]:
+def _cycle(plan: Plan, pods: Container[str]) -> list[Line]:
     """Return one line per group of steps, in the order of the first step of each."""
     groups: dict[tuple[str, ...], list[Step]] = {}
     for step in plan.steps:
-        groups.setdefault(_group(step), []).append(step)
+        groups.setdefault(_group(step, pods), []).append(step)
     rows = [_row(steps) for steps in groups.values()]
+    words = max((len(word) for word, _, _ in rows), default=0)
     width = min(max((len(who) for _, who, _ in rows), default=0), _WIDTH_MAX)
-    return [(word, f"{who:{width}}  {what}") for word, who, what in rows]
+    return [(f"  {word:{words}}  {who:{width}}  {what}", word) for word, who, what in rows]
 
 
-def _group(step: Step) -> tuple[str, ...]:
-    """Return what steps must share to stand on one line: a gang; or, of plain pods, all but the number."""
-    match step:
-        case Bind() | Nominate():
-            plain = step.gang == step.task
-            return type(step).__name__, _stem(step.task) if plain else step.gang_key, str(plain)
-        case Wait():
-            plain = step.missing == 1
-            return "Wait", _stem(step.gang) if plain else step.gang_key, str(plain), str(step.reason)
-        case Evict():
-            return "Evict", step.uid
+def _group(step: Step, pods: Container[str]) -> tuple[str, ...]:
+    """Return what steps must share to stand on one line: the gang; or, of plain pods, all but the number."""
+    if isinstance(step, Evict):
+        return "evict", step.uid
+    # A gang of one has its pod's uid for a key.
+    gang = _stem(step.gang) if step.gang_key in pods else step.gang_key
+    return (type(step).__name__, gang, str(step.reason) if isinstance(step, Wait) else "")
 
 
 def _stem(name: str) -> str:
@@ -63,33 +60,26 @@ def _stem(name: str) -> str:
 def _row(steps: Sequence[Step]) -> tuple[str, str, str]:
     """Return word, who and what of one group."""
     first = steps[0]
-    match first:
-        case Bind() | Nominate():
-            word = "bind" if isinstance(first, Bind) else "nominate"
-            places = [step for step in steps if isinstance(step, Bind | Nominate)]
-            names = [place.task for place in places]
-            if len(names) == 1:
-                pod = "" if first.gang == first.task else f"  ({_names(names)})"
-                return word, first.gang, f"{first.node}{pod}"
-            who = first.gang if first.gang != first.task else f"{_stem(first.task)}-*"
-            nodes = _nodes(Counter(place.node for place in places))
-            return word, who, f"{counted(len(names), 'pod')}: {nodes}  ({_names(names)})"
-        case Wait():
-            waits = [step for step in steps if isinstance(step, Wait)]
-            why = f"{first.reason.code.value}: {safe(str(first.reason))}"
-            if len(waits) > 1:
-                names = [wait.gang for wait in waits]
-                return "wait", f"{_stem(first.gang)}-*", f"{counted(len(names), 'pod')} ({_names(names)}), each {why}"
-            return "wait", first.gang, f"{counted(first.missing, 'pod')}, {why}"
-        case Evict():
-            whom = f" for {first.beneficiary}" if first.beneficiary else ""
-            return "evict", first.task, f"{first.node}  ({first.action}{whom}: {safe(first.reason)})"
+    if isinstance(first, Evict):
+        whom = f" for {first.beneficiary}" if first.beneficiary else ""
+        return "evict", first.task, f"{first.node}  ({first.action}{whom}: {safe(first.reason)})"
+    gangs = {step.gang: None for step in steps if not isinstance(step, Evict)}
+    who = first.gang if len(gangs) == 1 else f"{_stem(first.gang)}-*"
+    if isinstance(first, Wait):
+        pods = counted(sum(step.missing for step in steps if isinstance(step, Wait)), "pod")
+        each = "" if len(gangs) == 1 else f" ({_names(gangs)}), each"
+        return "wait", who, f"{pods}{each}  {first.reason.code.value}: {safe(str(first.reason))}"
+    places = [step for step in steps if isinstance(step, Bind | Nominate)]
+    word, names = ("bind" if isinstance(first, Bind) else "nominate"), [place.task for place in places]
+    nodes = _nodes(Counter(place.node for place in places)) if len(places) > 1 else first.node
+    shown = "" if names == [who] else f"  ({_names(names)})"
+    return word, who, f"{counted(len(names), 'pod')}: {nodes}{shown}"
 
 
 def _nodes(counts: Counter[str]) -> str:
-    """Return `n1 ×5, n2 ×3`, the fullest first."""
+    """Return the nodes and how many pods go to each, the most first."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], _natural(item[0])))
-    shown = [f"{node} ×{count}" for node, count in ordered[:_NODES_MAX]]
+    shown = [f"{node} \N{MULTIPLICATION SIGN}{count}" for node, count in ordered[:_NODES_MAX]]
     left = len(ordered) - _NODES_MAX
     return ", ".join([*shown, f"and {counted(left, 'node')} more"] if left > 0 else shown)
 

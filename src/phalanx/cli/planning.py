@@ -48,9 +48,19 @@ class Wish:
 
 def run(wish: Wish) -> None:
     """Plan and print; raise `Mistake` for what the user must mend."""
-    # Everything read is kept to the end: looking for garbage in it only takes time.
-    gc.disable()
     timings = Timings()
+    # Everything that is read is kept to the end: looking for garbage in it only takes time.
+    gc.disable()
+    try:
+        _run(wish, timings)
+    finally:
+        gc.enable()
+    if wish.timings:
+        for line in timings.lines():
+            print(line, file=sys.stderr)
+
+
+def _run(wish: Wish, timings: Timings) -> None:
     with timings.stage("policy"):
         now = None if wish.now is None else _moment(wish.now)
         policy = _policy(wish)
@@ -67,9 +77,6 @@ def run(wish: Wish) -> None:
     with timings.stage("output"):
         _print(wish.output, Planned(plans, world, objects.refused))
         _count(objects, world)
-    if wish.timings:
-        for line in timings.lines():
-            print(line, file=sys.stderr)
 
 
 def _moment(text: str) -> float:
@@ -149,9 +156,7 @@ def _count(objects: Objects, world: World) -> None:
     """Count what was left out, a line each."""
     if objects.ignored:
         complain(f"ignored objects of kinds that are not read: {_ignored(objects)[11:-1]}")
-    others = Counter(
-        task.scheduler for task in world.tasks.values() if not task.ours and task.state is State.PENDING
-    )
+    others = Counter(task.scheduler for task in world.tasks.values() if not task.ours and task.state is State.PENDING)
     if others:
         names = ", ".join(f"{name} {count:,}" for name, count in sorted(others.items()))
         pods = counted(others.total(), "pending pod")
@@ -168,15 +173,15 @@ def _print(form: str, planned: Planned) -> None:
 
 
 def _print_text(report: Sequence[Line]) -> None:
-    plain = [f"{word:8} {rest}".rstrip() if word != "cycle" else f"{word} {rest}" for word, rest in report]
     if not sys.stdout.isatty():
-        print("\n".join(plain))
+        print("\n".join(line for line, _ in report))
         return
     from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
     from rich.text import Text  # noqa: PLC0415
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    for (word, _), line in zip(report, plain, strict=True):
+    for line, word in report:
         text = Text(line)
-        text.stylize(_STYLES.get(word, ""), 0, len(word) if word != "cycle" else len(line))
+        if word:
+            text.stylize(_STYLES[word], line.index(word), line.index(word) + len(word))
         console.print(text)

@@ -11,12 +11,14 @@ from phalanx.model.plan import Plan
 from phalanx.model.snapshot import Snapshot
 from phalanx.world.world import World
 
+_STAGES = ("policy", "read", "decode", "admit", "apply", "compile", "decide", "output")
+
 
 @dataclass(slots=True)
 class Timings:
     """A stopwatch per stage. A stage inside another stops the outer one's watch."""
 
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_STAGES, 0.0))
     _running: list[str] = field(default_factory=list[str])
     _since: float = 0.0
 
@@ -25,7 +27,6 @@ class Timings:
         """Count the time inside for this stage."""
         self._turn()
         self._running.append(name)
-        self.seconds.setdefault(name, 0.0)
         try:
             yield
         finally:
@@ -41,9 +42,9 @@ class Timings:
 
     def lines(self) -> list[str]:
         """Return a table for people."""
-        total = sum(self.seconds.values())
-        rows = [*self.seconds.items(), ("total", total)]
-        return [*(f"{name:<8} {spent:8.3f} s" for name, spent in rows), f"memory   {_peak_bytes() / 2**20:8.0f} MiB peak"]
+        rows = [*self.seconds.items(), ("total", sum(self.seconds.values()))]
+        spent = [f"{name:<8} {seconds:8.3f} s" for name, seconds in rows]
+        return [*spent, f"memory   {_peak_bytes() / 2**20:8.0f} MiB at most"]
 
 
 def _peak_bytes() -> int:

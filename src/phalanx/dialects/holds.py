@@ -119,6 +119,6 @@ def _unknown(kind: str, key: str, known: tuple[str, ...], other: tuple[str, tupl
     if key in other[1]:
         return Hold(field, f"is read as {other[0]} only, not as {kind}")
     near = get_close_matches(key[:80], known, n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
+    meant = f", did you mean {near[0]}? Known" if near else "; known"
     names = ", ".join(one.removeprefix(native.PREFIX) for one in known)
-    return Hold(field, f"unknown {kind}; {meant}Known under {native.PREFIX} are {names}")
+    return Hold(field, f"unknown {kind}{meant} under {native.PREFIX} are {names}")

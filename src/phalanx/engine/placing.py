@@ -1,5 +1,7 @@
 """Placing: where copies of a shape go, given every filter and score of the policy; and if nowhere, why."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from phalanx.engine.kernels.by_count import by_count
@@ -82,38 +84,58 @@ def _one_by_one(session: Session, policy: Policy, shape: int, count: int) -> Int
 
 
 def place(session: Session, policy: Policy, unit: Unit) -> Taken:
-    """Place the tasks of a unit as far as they go. The caller decides whether that is enough.
+    """Place the tasks of a unit: a whole one entirely or not at all, another as far as it goes.
 
     Different shapes go one after the other, the one with the least room first: what fits almost nowhere must
     not find its few places taken by what fits anywhere.
     """
     shapes = session.snapshot.tasks.shape[unit.tasks]
-    kinds = np.unique(shapes)
-    if len(kinds) > 1:
-        # Ties by the shape's first task: shape numbers depend on the order in which shapes were first seen.
-        place_left = [int(np.minimum(room(session, policy, int(kind)), len(shapes)).sum()) for kind in kinds]
-        first_task = [int(np.argmax(shapes == kind)) for kind in kinds]
-        kinds = kinds[np.lexsort((first_task, place_left))]
-    tasks: list[Int] = []
-    nodes: list[Int] = []
+    nobody = np.zeros(0, np.int64)
+    tasks, nodes = [nobody], [nobody]
     reason = None
-    for kind in kinds.tolist():
+    start = session.checkpoint()
+    for kind in _hardest_first(session, policy, shapes):
         mine = unit.tasks[shapes == kind]
-        if unit.whole and policy.by_count:
-            fit = int(np.minimum(room(session, policy, kind), len(mine)).sum())
-            if fit < len(mine):
-                reason = explain(session, policy, kind, len(mine), fit)
-                break
-        found = find(session, policy, kind, len(mine))
+        found = _find_all(session, policy, kind, len(mine)) if unit.whole else find(session, policy, kind, len(mine))
+        if unit.whole and len(found) < len(mine):
+            session.rollback(start)
+            reason = explain(session, policy, kind, len(unit.tasks), len(found) + sum(map(len, tasks)))
+            return Taken(nobody, nobody, _or_never(session, shapes, reason))
         if len(found):
             session.take(kind, mine[: len(found)], found)
             tasks.append(mine[: len(found)])
             nodes.append(found)
         if len(found) < len(mine) and reason is None:
-            wanted, fit = (len(mine), len(found)) if unit.whole else (1, 0)
-            reason = explain(session, policy, kind, wanted, fit)
-    nobody = np.zeros(0, np.int64)
-    return Taken(np.concatenate([nobody, *tasks]), np.concatenate([nobody, *nodes]), reason)
+            reason = explain(session, policy, kind, 1, 0)
+    return Taken(np.concatenate(tasks), np.concatenate(nodes), reason)
+
+
+def _hardest_first(session: Session, policy: Policy, shapes: Int) -> list[int]:
+    """Return the distinct shapes, least room first; ties by first task, never by number (see `GangRows`)."""
+    kinds = np.unique(shapes)
+    if len(kinds) == 1:
+        return [int(kinds[0])]
+    left = [int(np.minimum(room(session, policy, int(kind)), len(shapes)).sum()) for kind in kinds]
+    first = [int(np.argmax(shapes == kind)) for kind in kinds]
+    ordered: list[int] = kinds[np.lexsort((first, left))].tolist()
+    return ordered
+
+
+def _find_all(session: Session, policy: Policy, shape: int, count: int) -> Int:
+    """Find all or, without searching, show how many would fit."""
+    if policy.by_count:
+        fit = int(np.minimum(room(session, policy, shape), count).sum())
+        if fit < count:
+            return np.full(fit, -1)
+    return find(session, policy, shape, count)
+
+
+def _or_never(session: Session, shapes: Int, reason: Reason) -> Reason:
+    """A gang of several shapes that asks for more than the whole cluster has can never start."""
+    asked = session.snapshot.requests[shapes].sum(axis=0)
+    if (asked > session.snapshot.nodes.allocatable.sum(axis=0)).any():
+        return replace(reason, code=Code.NEVER)
+    return reason
 
 
 def explain(session: Session, policy: Policy, shape: int, wanted: int, fit: int) -> Reason:

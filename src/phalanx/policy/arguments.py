@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from phalanx.model.duration import DurationError, Seconds, seconds
-from phalanx.policy.document import Document, Path, found
+from phalanx.model.quantity import shown
+from phalanx.policy.document import Document, Path
 from phalanx.policy.spelling import nearest, unknown
 
 Made = TypeVar("Made")
@@ -20,7 +21,7 @@ _WORDS = {int: "a whole number", float: "a number", str: "text", bool: "true or 
 def make(document: Document, path: Path, cls: type[Made], given: Any) -> Made | None:
     """Return `cls` with its fields from a mapping, or None after noting every mistake in it."""
     if not isinstance(given, Mapping):
-        document.mistake(path, f"found {found(given)}, allowed is a mapping")
+        document.mistake(path, f"found {shown(given)}, allowed is a map")
         return None
     before = len(document.mistakes)
     known = [one for one in fields(cls) if one.init]  # type: ignore[arg-type]
@@ -87,7 +88,7 @@ class _Converter:
 
     def _mapping(self, given: Any, hint: Any) -> Any:
         if not isinstance(given, Mapping):
-            return self._refuse(given, "a mapping")
+            return self._refuse(given, "a map")
         return {key: self._at(key).convert(value, hint) for key, value in given.items()}
 
     def _sequence(self, given: Any, kind: type, inner: tuple[Any, ...]) -> Any:
@@ -110,7 +111,7 @@ class _Converter:
             return given
         meant = nearest(str(given), map(str, allowed))
         guess = f", did you mean {meant}?" if meant else ""
-        self.document.mistake(self.path, f"found {found(given)}{guess} (allowed: {', '.join(map(str, allowed))})")
+        self.document.mistake(self.path, f"found {shown(given)}{guess} (allowed: {', '.join(map(str, allowed))})")
         return None
 
     def _plain(self, given: Any, hint: Any) -> Any:
@@ -119,7 +120,7 @@ class _Converter:
         except msgspec.ValidationError as error:
             if hint in _WORDS:
                 return self._refuse(given, _WORDS[hint])
-            self.document.mistake(self.path, f"found {found(given)}: {error}")
+            self.document.mistake(self.path, f"found {shown(given)}: {error}")
             return None
         if isinstance(made, float) and not math.isfinite(made):
             return self._refuse(given, "a finite number")
@@ -129,4 +130,4 @@ class _Converter:
         return _Converter(self.document, (*self.path, part))
 
     def _refuse(self, given: Any, allowed: str) -> None:
-        self.document.mistake(self.path, f"found {found(given)}, allowed is {allowed}")
+        self.document.mistake(self.path, f"found {shown(given)}, allowed is {allowed}")

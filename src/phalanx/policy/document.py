@@ -57,13 +57,6 @@ def written(path: Path) -> str:
     return text
 
 
-def found(value: object) -> str:
-    """Return a value as a message shows it, in YAML's words."""
-    if value is None:
-        return "nothing"
-    return str(value).lower() if isinstance(value, bool) else shown(value)
-
-
 def parse(text: str, filename: str) -> Document:
     """Read a file. Text that is not YAML is refused at once; duplicate keys are noted and reading goes on."""
     document = Document(filename)
@@ -120,7 +113,7 @@ class _Reader:
             line = key_node.start_mark.line + 1
             key = self.read(key_node, path) if isinstance(key_node, yaml.ScalarNode) else None
             if not isinstance(key, str) or not key:
-                self.document.mistake(path, f"found the key {found(key)}, allowed is text", line)
+                self.document.mistake(path, f"found the key {shown(key)}, allowed is text", line)
             elif key in values:
                 self.document.mistake((*path, key), f"given already, on line {self.document.lines[*path, key]}", line)
             else:

@@ -6,7 +6,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from phalanx.engine.policy import Policy
-from phalanx.policy.document import SIZE_MAX, Document, PolicyError, found, parse
+from phalanx.model.quantity import shown
+from phalanx.policy.document import SIZE_MAX, Document, PolicyError, parse
 from phalanx.policy.sections import Sections, read_sections
 from phalanx.policy.spelling import nearest
 
@@ -18,7 +19,7 @@ def load_policy(name_or_path: str) -> Policy:
     try:
         source = _source(name_or_path, Path())
     except _SourceError as error:
-        name = name_or_path if name_or_path.isprintable() else found(name_or_path)
+        name = name_or_path if name_or_path.isprintable() else shown(name_or_path)
         raise PolicyError(f"{name}: {error}") from None
     return _policy(name_or_path, source)
 
@@ -116,7 +117,7 @@ def _extended(document: Document, name: str | None, folder: Path, chain: list[st
     try:
         source = _source(name, folder)
     except _SourceError as error:
-        document.mistake(("extends",), f"{found(name)}: {error}")
+        document.mistake(("extends",), f"{shown(name)}: {error}")
         return None
     if source.filename in chain:
         document.mistake(("extends",), f"goes round in a circle: {' -> '.join([*chain, source.filename])}")

@@ -35,6 +35,9 @@ ACTIONS: Mapping[str, type[Action]] = {Allocate.name: Allocate}
 #: The ways to divide the cluster among queues. There is one; it matters once there are queues.
 SHARES = ("quota_then_weight",)
 
+#: A plugin has at least one of these; a misspelt one would be passed over in silence.
+_METHODS = ("room", "score", "gang_key", "check")
+
 
 class RegistryError(ValueError):
     """A name that means nothing, or a class that cannot be a plugin; the text is one line for a person."""
@@ -97,5 +100,11 @@ def _load(point: EntryPoint) -> type[Plugin]:
     if getattr(loaded, "name", None) != point.name:
         raise RegistryError(
             f"{where}: the class calls itself {shown(getattr(loaded, 'name', None))}, the entry point {point.name}"
+        )
+    if hasattr(loaded, "room") and not hasattr(loaded, "refusals"):
+        raise RegistryError(f"{where}: has room() but not refusals(), so that nobody could be told why a node is full")
+    if not (loaded.groups or any(hasattr(loaded, method) for method in _METHODS)):
+        raise RegistryError(
+            f"{where}: has none of {', '.join(f'{method}()' for method in _METHODS)}, so it does nothing"
         )
     return loaded

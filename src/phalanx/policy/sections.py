@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 from phalanx.engine.plugin import Plugin
 from phalanx.engine.policy import Action, Weighted
+from phalanx.model.quantity import shown
 from phalanx.policy.arguments import make
-from phalanx.policy.document import Document, Path, found
+from phalanx.policy.document import Document, Path
 from phalanx.policy.registry import SHARES, RegistryError, action_class, plugin_class
 from phalanx.policy.spelling import unknown
 
@@ -44,7 +45,8 @@ def read_sections(document: Document) -> Sections:
     """Read every key of a file."""
     given, sections = document.value, Sections()
     if not isinstance(given, Mapping):
-        document.mistake((), f"found {found(given)}, allowed is a mapping with {', '.join(KEYS)}")
+        what = "an empty file" if given is None else shown(given)
+        document.mistake((), f"found {what}, allowed is a map with {', '.join(KEYS)}")
         return sections
     _only(document, (), given, KEYS, "key")
     if "extends" in given:
@@ -65,7 +67,7 @@ def read_sections(document: Document) -> Sections:
 def _scheduler_names(document: Document, given: Any) -> tuple[str, ...]:
     path: Path = ("schedulerNames",)
     if not isinstance(given, list) or not given:
-        document.mistake(path, f"found {found(given)}, allowed is a list of at least one scheduler name")
+        document.mistake(path, f"found {shown(given)}, allowed is a list of at least one scheduler name")
         return ()
     names = [_text(document, (*path, position), name, "a scheduler name") for position, name in enumerate(given)]
     for position, name in enumerate(names):
@@ -79,14 +81,14 @@ def _named(
 ) -> tuple[Made, ...]:
     """Read a list of `{name: …}` entries, in which no name comes twice."""
     if not isinstance(given, list):
-        document.mistake((key,), f"found {found(given)}, allowed is a list of {{name: …}}")
+        document.mistake((key,), f"found {shown(given)}, allowed is a list of {{name: …}}")
         return ()
     made: list[Made] = []
     seen: dict[str, int] = {}
     for position, entry in enumerate(given):
         path: Path = (key, position)
         if not isinstance(entry, Mapping):
-            document.mistake(path, f"found {found(entry)}, allowed is a mapping such as {{name: …}}")
+            document.mistake(path, f"found {shown(entry)}, allowed is a map such as {{name: …}}")
             continue
         name = _text(document, (*path, "name"), entry.get("name"), "a name")
         if name is None:
@@ -105,7 +107,7 @@ def _action(document: Document, path: Path, name: str, entry: Mapping[str, Any])
     try:
         cls = action_class(name)
     except RegistryError as error:
-        document.mistake((*path, "name"), f"{found(name)}: {error}")
+        document.mistake((*path, "name"), f"{shown(name)}: {error}")
         return None
     return make(document, (*path, "arguments"), cls, _arguments(entry))
 
@@ -116,7 +118,7 @@ def _plugin(document: Document, path: Path, name: str, entry: Mapping[str, Any])
     try:
         cls: type[Plugin] = plugin_class(name)
     except RegistryError as error:
-        document.mistake((*path, "name"), f"{found(name)}: {error}")
+        document.mistake((*path, "name"), f"{shown(name)}: {error}")
         return None
     plugin = make(document, (*path, "arguments"), cls, _arguments(entry))
     return None if plugin is None else Weighted(plugin, weight)
@@ -131,7 +133,7 @@ def _arguments(entry: Mapping[str, Any]) -> Any:
 def _weight(document: Document, path: Path, given: Any) -> float:
     number = isinstance(given, int | float) and not isinstance(given, bool)
     if not number or not math.isfinite(given) or not 0 <= given <= WEIGHT_MAX:
-        document.mistake(path, f"found {found(given)}, allowed is a number from 0 to {WEIGHT_MAX}")
+        document.mistake(path, f"found {shown(given)}, allowed is a number from 0 to {WEIGHT_MAX}")
         return 0.0
     return float(given)
 
@@ -139,27 +141,28 @@ def _weight(document: Document, path: Path, given: Any) -> float:
 def _share(document: Document, given: Any) -> None:
     """Check the share. It has no effect before there are queues, so nothing is kept of it."""
     if not isinstance(given, Mapping):
-        document.mistake(("share",), f"found {found(given)}, allowed is a mapping with name, arguments")
+        document.mistake(("share",), f"found {shown(given)}, allowed is a map with name, arguments")
         return
     _only(document, ("share",), given, ("name", "arguments"), "key")
     name = _text(document, ("share", "name"), given.get("name"), "a name")
     if name is not None and name not in SHARES:
-        document.mistake(("share", "name"), f"{found(name)}: {unknown('share', name, SHARES)}")
+        document.mistake(("share", "name"), f"{shown(name)}: {unknown('share', name, SHARES)}")
     arguments = _arguments(given)
     if not isinstance(arguments, Mapping):
-        document.mistake(("share", "arguments"), f"found {found(arguments)}, allowed is a mapping")
+        document.mistake(("share", "arguments"), f"found {shown(arguments)}, allowed is a map")
     else:
         _only(document, ("share", "arguments"), arguments, (), "argument")
 
 
 def _search(document: Document, given: Any) -> int | None:
     if not isinstance(given, Mapping):
-        document.mistake(("search",), f"found {found(given)}, allowed is a mapping with steps")
+        document.mistake(("search",), f"found {shown(given)}, allowed is a map with steps")
         return None
     _only(document, ("search",), given, ("steps",), "key")
     steps = given.get("steps")
     if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= STEPS_MAX:
-        document.mistake(("search", "steps"), f"found {found(steps)}, allowed is a whole number from 1 to {STEPS_MAX}")
+        what = "missing" if steps is None else f"found {shown(steps)}"
+        document.mistake(("search", "steps"), f"{what}, allowed is a whole number from 1 to {STEPS_MAX}")
         return None
     return steps
 
@@ -167,7 +170,8 @@ def _search(document: Document, given: Any) -> int | None:
 def _text(document: Document, path: Path, given: Any, allowed: str) -> str | None:
     if isinstance(given, str) and given.strip():
         return given
-    document.mistake(path, f"found {found(given)}, allowed is {allowed}")
+    what = "missing" if given is None else f"found {shown(given)}"
+    document.mistake(path, f"{what}, allowed is {allowed}")
     return None
 
 

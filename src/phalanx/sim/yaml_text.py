@@ -81,7 +81,9 @@ def parse(part: bytes, line: int = 1) -> Iterator[object]:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         words = [str(error.problem or "malformed"), *([f"({error.context})"] if error.context else [])]
-        yield Malformed(line + (mark.line if mark else 0), " ".join(words))
+        # What is left open is missed only after the last line.
+        last = part.rstrip().count(b"\n")
+        yield Malformed(line + min(mark.line if mark else 0, last), " ".join(words))
     except ReaderError as error:
         yield Malformed(line + part[: error.position].count(b"\n"), f"not text: {error.reason}")
     except YAMLError as error:

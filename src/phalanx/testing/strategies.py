@@ -28,7 +28,11 @@ _TERMS = (
 @st.composite
 def nodes(draw: st.DrawFn, name: str) -> Node:
     """Draw one node: gpus, a dongle or neither, perhaps a zone, taints, trouble."""
-    amounts = {"cpu": draw(st.integers(0, 8)) * 1000, "memory": draw(st.integers(0, 16)), "pods": draw(st.integers(0, 8))}
+    amounts = {
+        "cpu": draw(st.integers(0, 8)) * 1000,
+        "memory": draw(st.integers(0, 16)),
+        "pods": draw(st.integers(0, 8)),
+    }
     for resource, most in (("nvidia.com/gpu", 4000), ("example.com/dongle", 4)):
         if draw(st.booleans()):
             amounts[resource] = draw(st.integers(0, 4)) * (most // 4)
@@ -61,7 +65,9 @@ def shapes(draw: st.DrawFn) -> Shape:
         priority=draw(st.integers(0, 2)),
         tolerations=tuple(draw(st.lists(tolerations, max_size=1))),
         node_terms=None if terms is None else tuple(terms),
-        preferences=tuple(draw(st.lists(st.builds(Preference, st.integers(1, 9), st.sampled_from(_TERMS)), max_size=1))),
+        preferences=tuple(
+            draw(st.lists(st.builds(Preference, st.integers(1, 9), st.sampled_from(_TERMS)), max_size=1))
+        ),
         host_ports=(HostPort(80),) if draw(st.integers(0, 9)) == 0 else (),
     )
 

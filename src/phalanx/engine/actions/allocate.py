@@ -78,7 +78,7 @@ def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
     start = session.checkpoint()
     session.release_nominations(unit.tasks)
     taken = place(session, policy, unit)
-    reason = taken.reason if unit.whole and len(taken.tasks) < len(unit.tasks) else None
+    reason = taken.reason if unit.whole else None
     for veto in policy.vetoes:
         reason = reason or veto.check(session, unit, taken)
     if reason is not None:

@@ -1,0 +1,131 @@
+"""Never bind what is not understood: each such pod is held, and names the field."""
+
+from typing import Any
+
+import pytest
+
+from phalanx.dialects.read import read
+from phalanx.model.events import TaskSeen
+from phalanx.model.task import Hold, Task
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+LATER = "not honoured by this version"
+CLAIMS = "claims are not read by this version, bound ones neither"
+PARTS = "parts of a GPU are not given out by this version"
+
+
+def read_task(spec: dict[str, Any] | None = None, scheduler: str = "phalanx", **meta: Any) -> Task:
+    document = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", **meta},
+        "spec": {"schedulerName": scheduler, "containers": [{}], **(spec or {})},
+    }  # fmt: skip
+    event = read(document, ["phalanx"])
+    assert isinstance(event, TaskSeen), event
+    return event.task
+
+
+TERM = {"topologyKey": "zone", "labelSelector": {}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "message"),
+    [
+        ({"schedulingGates": [{"name": "example.com/a"}, {"name": "b\n"}]}, "schedulingGates",
+         r"waits until 'example.com/a', 'b\n' is lifted"),
+        ({"affinity": {"podAffinity": {REQUIRED: [TERM]}}}, f"affinity.podAffinity.{REQUIRED}", LATER),
+        ({"affinity": {"podAntiAffinity": {REQUIRED: [TERM]}}}, f"affinity.podAntiAffinity.{REQUIRED}", LATER),
+        ({"topologySpreadConstraints": [{"whenUnsatisfiable": "ScheduleAnyway"}, {"maxSkew": 1}]},
+         "topologySpreadConstraints[1]", f"DoNotSchedule is {LATER}"),
+        ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]},
+         "topologySpreadConstraints[0]", f"DoNotSchedule is {LATER}"),
+        ({"volumes": [{"emptyDir": {}}, {"persistentVolumeClaim": {"claimName": "a"}}]},
+         "volumes[1].persistentVolumeClaim", CLAIMS),
+        ({"volumes": [{"ephemeral": {"volumeClaimTemplate": {}}}]}, "volumes[0].ephemeral", CLAIMS),
+        *[({"volumes": [{kind: {}}]}, f"volumes[0].{kind}", LATER) for kind in
+          ("gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "cinder", "iscsi", "rbd", "vsphereVolume")],
+        ({"resourceClaims": [{"name": "gpu"}]}, "resourceClaims", LATER),
+        ({"workloadRef": {"name": "w"}}, "workloadRef", LATER),
+        ({"schedulingGroup": {"podGroupName": "g"}}, "schedulingGroup", LATER),
+        ({"hostUsers": False, "hostNetwork": True}, "hostUsers", f"false together with hostNetwork is {LATER}"),
+        ({"containers": [{"restartPolicyRules": [{"action": "Restart"}, {"action": "RestartAllContainers"}]}]},
+         "containers[0].restartPolicyRules", f"RestartAllContainers is {LATER}"),
+    ],
+)  # fmt: skip
+def test_a_hard_constraint_of_the_spec_holds_the_pod(spec: dict[str, Any], field: str, message: str) -> None:
+    assert read_task(spec).hold == Hold(f"spec.{field}", message)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "message"),
+    [
+        ("annotations", "gpu-fraction", PARTS),
+        ("annotations", "gpu-memory", PARTS),
+        ("annotations", "gpu-fraction-num-devices", PARTS),
+        ("annotations", "pod-group-name", "gangs of KAI are not read by this version"),
+        ("annotations", "scheduling.k8s.io/group-name", "gangs of Volcano are not read by this version"),
+        ("annotations", "gang.scheduling.koordinator.sh/name", "gangs of Koordinator are not read by this version"),
+        ("annotations", "yunikorn.apache.org/task-group-name", "gangs of YuniKorn are not read by this version"),
+        ("annotations", "yunikorn.apache.org/task-groups", "gangs of YuniKorn are not read by this version"),
+        ("annotations", "phalanx.dev/topology-required", LATER),
+        ("labels", "pod-group.scheduling.sigs.k8s.io", "gangs of coscheduling are not read by this version"),
+        ("labels", "pod-group.scheduling.sigs.k8s.io/name", "gangs of coscheduling are not read by this version"),
+        ("labels", "scheduling.x-k8s.io/pod-group", "gangs of coscheduling are not read by this version"),
+        ("labels", "kueue.x-k8s.io/pod-group-name", "gangs of Kueue are not read by this version"),
+    ],
+)
+def test_another_systems_marker_holds_the_pod(kind: str, key: str, message: str) -> None:
+    assert read_task(**{kind: {"app": "x", key: "0.5"}}).hold == Hold(f"metadata.{kind}[{key}]", message)
+
+
+KNOWN = (
+    "gang, minimum, maximum, subgroup, subgroup-minimum, start-timeout, expected-runtime, preemptible, "
+    "topology-required, topology-preferred, patience"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "message"),
+    [
+        ("annotations", "phalanx.dev/minimun",
+         f"unknown annotation, did you mean phalanx.dev/minimum? Known under phalanx.dev/ are {KNOWN}"),
+        ("annotations", "phalanx.dev/qqqqqqqqqqqqqqqqqqqqqqqq",
+         f"unknown annotation; known under phalanx.dev/ are {KNOWN}"),
+        ("annotations", "phalanx.dev/queue", "is read as label only, not as annotation"),
+        ("labels", "phalanx.dev/gang", "is read as annotation only, not as label"),
+        ("labels", "phalanx.dev/queues",
+         "unknown label, did you mean phalanx.dev/queue? Known under phalanx.dev/ are queue"),
+    ],
+)  # fmt: skip
+def test_a_slip_in_a_key_of_ours_holds_the_pod_and_names_the_nearest(kind: str, key: str, message: str) -> None:
+    assert read_task(**{kind: {key: "8"}}).hold == Hold(f"metadata.{kind}[{key}]", message)
+
+
+def test_an_odd_key_is_shown_escaped() -> None:
+    hold = read_task(annotations={"phalanx.dev/\x1b[2J": ""}).hold
+    assert hold is not None
+    assert hold.field == r"metadata.annotations['phalanx.dev/\x1b[2J']"
+
+
+def test_a_pending_pod_that_is_being_deleted_is_held() -> None:
+    task = read_task(deletionTimestamp="2026-11-01T12:00:00Z")
+    assert task.hold == Hold("metadata.deletionTimestamp", "it is being deleted")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"affinity": {"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": TERM}]}}},
+        {"affinity": {"podAntiAffinity": {REQUIRED: []}}},
+        {"topologySpreadConstraints": [{"whenUnsatisfiable": "ScheduleAnyway"}]},
+        {"volumes": [{"emptyDir": {}}, {"configMap": {"name": "c"}}, {"hostPath": {"path": "/"}}, {"nfs": {}}]},
+        {"schedulingGates": [], "resourceClaims": [], "volumes": None},
+        {"hostUsers": False},
+    ],
+)
+def test_preferences_and_harmless_volumes_hold_nobody(spec: dict[str, Any]) -> None:
+    assert read_task(spec).hold is None
+
+
+def test_others_pods_are_not_ours_to_hold() -> None:
+    assert read_task({"schedulingGates": [{"name": "a"}]}, scheduler="another").hold is None

@@ -1,0 +1,236 @@
+"""What a gang means: minimums, growth, subgroups, agreement, and who counts already."""
+
+from dataclasses import replace
+
+from phalanx.engine.core import decide
+from phalanx.model.events import Event, NamespaceSeen, NodeSeen, TaskSeen
+from phalanx.model.gang import Membership
+from phalanx.model.node import Node
+from phalanx.model.plan import Plan
+from phalanx.model.task import Hold, Shape, State, Task
+from phalanx.policy.load import load_policy
+from phalanx.world.world import World
+
+DEFAULT = load_policy("default")
+
+
+def gpus(count: int, **more: int) -> Shape:
+    return Shape((("nvidia.com/gpu", count * 1000), ("pods", 1)), **more)
+
+
+def member(gang: str, number: int, minimum: int | None, shape: Shape | None = None, **said: object) -> Task:
+    own = {key: said.pop(key) for key in list(said) if key in Membership.__dataclass_fields__}
+    membership = Membership(f"default/{gang}", minimum, **own)  # type: ignore[arg-type]
+    task = Task(f"{gang}-{number}", "default", f"{gang}-{number}", shape or gpus(1), membership=membership)
+    return replace(task, **said)  # type: ignore[arg-type]
+
+
+def node(name: str, count: int) -> Event:
+    return NodeSeen(Node(name, allocatable={"nvidia.com/gpu": count * 1000, "pods": 110}))
+
+
+def decided(*things: Event | Task, now: float = 100.0) -> list[str]:
+    return lines(plan_of(*things, now=now))
+
+
+def plan_of(*things: Event | Task, now: float = 100.0) -> Plan:
+    world = World()
+    for thing in things:
+        world.apply(TaskSeen(thing) if isinstance(thing, Task) else thing)
+    return decide(world.compile(now), DEFAULT)
+
+
+def lines(plan: Plan) -> list[str]:
+    return [line.replace("default/", "") for line in plan.text().splitlines()]
+
+
+def test_a_gang_waits_whole_when_only_part_of_it_fits() -> None:
+    """And what it tried to take is free for the next in line."""
+    big = [member("big", i, 3, gpus(8, priority=9)) for i in range(3)]
+    tiny = Task("tiny", "default", "tiny", gpus(1))
+    assert decided(node("n1", 8), node("n2", 8), *big, tiny) == [
+        "wait big 3 never: 3 needed together, 2 fit: 2 of 2 nodes have room; with nobody else there, 2 would fit",
+        "bind tiny n1",
+    ]
+
+
+def test_members_that_are_missing_hold_the_gang() -> None:
+    assert decided(node("n1", 8), *(member("g", i, 4) for i in range(3))) == ["wait g 3 held: 3 of 4 members are there"]
+
+
+def test_running_members_count_towards_the_minimum() -> None:
+    running = [member("g", i, 3, state=State.RUNNING, node="n1", started=1.0) for i in range(2)]
+    assert decided(node("n1", 2), node("n2", 1), *running, member("g", 2, 3)) == ["bind g-2 n2"]
+
+
+def test_growth_comes_after_every_minimum_of_the_same_priority() -> None:
+    older = [member("a", i, 1, created=0.0) for i in range(3)]
+    younger = [member("b", i, 2, created=50.0) for i in range(2)]
+    assert decided(node("n1", 4), *older, *younger) == [
+        "bind a-0 n1",
+        "bind b-0 n1",
+        "bind b-1 n1",
+        "bind a-1 n1",
+        "wait a 1 full: 0/1 nodes: 1 short of nvidia.com/gpu (most free on one node: 0 of 4)",
+    ]
+
+
+def test_growth_of_an_important_gang_precedes_the_minimum_of_a_lesser_one() -> None:
+    important = [member("a", i, 1, gpus(1, priority=5)) for i in range(2)]
+    lesser = [member("b", i, 1) for i in range(1)]
+    assert decided(node("n1", 2), *important, *lesser) == [
+        "bind a-0 n1",
+        "bind a-1 n1",
+        "wait b 1 full: 0/1 nodes: 1 short of nvidia.com/gpu (most free on one node: 0 of 2)",
+    ]
+
+
+def test_a_gang_never_grows_beyond_its_maximum() -> None:
+    assert decided(node("n1", 8), *(member("g", i, 1, maximum=2) for i in range(4))) == [
+        "bind g-0 n1",
+        "bind g-1 n1",
+        "wait g 2 held: the gang has its maximum of 2",
+    ]
+
+
+def test_a_gang_that_could_not_start_does_not_grow() -> None:
+    assert decided(node("n1", 2), *(member("g", i, 3) for i in range(5))) == [
+        "wait g 5 never: 3 needed together, 2 fit: 1 of 1 node has room; with nobody else there, 2 would fit"
+    ]
+
+
+def test_members_are_taken_by_creation_then_name() -> None:
+    tasks = [member("g", i, 2, created=float(time)) for i, time in enumerate((7, 3, 3, 9))]
+    assert decided(node("n1", 2), *tasks)[:2] == ["bind g-1 n1", "bind g-2 n1"]
+
+
+def test_subgroup_minimums_and_the_gangs_both_hold() -> None:
+    leaders = [member("g", i, 4, gpus(2), subgroup="leader", subgroup_minimum=1) for i in range(1)]
+    workers = [member("g", i, 4, subgroup="worker", subgroup_minimum=2) for i in range(1, 5)]
+    assert decided(node("n1", 5), *leaders, *workers) == [
+        "bind g-0 n1",
+        "bind g-1 n1",
+        "bind g-2 n1",
+        "bind g-3 n1",
+        "wait g 1 full: 0/1 nodes: 1 short of nvidia.com/gpu (most free on one node: 0 of 5)",
+    ]
+    assert decided(node("n1", 3), *leaders, *workers)[-1].startswith("wait g 5 never: 4 needed together, 2 fit")
+
+
+def test_a_subgroup_with_members_missing_holds_the_gang_and_is_named() -> None:
+    workers = [member("g", i, 2, subgroup="worker", subgroup_minimum=2) for i in range(2)]
+    leader = member("g", 9, 2, subgroup="leader", subgroup_minimum=2)
+    assert decided(node("n1", 8), *workers, leader) == ["wait g 3 held: 1 of 2 members of subgroup leader are there"]
+
+
+def test_members_without_a_subgroup_count_to_the_gangs_minimum_alone() -> None:
+    worker = member("g", 0, 3, subgroup="worker", subgroup_minimum=1)
+    plain = [member("g", i, 3) for i in (1, 2)]
+    assert decided(node("n1", 3), worker, *plain) == ["bind g-0 n1", "bind g-1 n1", "bind g-2 n1"]
+
+
+def test_the_newest_pods_minimum_holds_when_a_template_was_scaled() -> None:
+    old = [member("g", i, 3, created=0.0) for i in range(3)]
+    new = [member("g", i, 5, created=9.0) for i in (3, 4)]
+    assert decided(node("n1", 4), *old, *new)[0].startswith("wait g 5 never: 5 needed together, 4 fit")
+
+
+def test_any_other_disagreement_holds_the_gang_and_names_the_pods() -> None:
+    one, other = member("g", 0, 2, maximum=4), member("g", 1, 2, maximum=5)
+    assert decided(node("n1", 8), one, other) == [
+        "wait g 2 held: members disagree on phalanx.dev/maximum: 4 on g-0; 5 on g-1"
+    ]
+
+
+def test_a_gang_without_a_minimum_is_held_and_says_so() -> None:
+    assert decided(node("n1", 8), member("g", 0, None)) == [
+        "wait g 1 held: metadata.annotations[phalanx.dev/minimum]: required with a gang, missing on pod g-0"
+    ]
+
+
+def test_the_priority_of_a_gang_is_its_members_lowest() -> None:
+    mixed = [member("a", 0, 2, gpus(1, priority=9)), member("a", 1, 2, gpus(1, priority=1))]
+    plain = Task("p", "default", "p", gpus(1, priority=5))
+    assert decided(node("n1", 2), *mixed, plain)[0] == "bind p n1"
+
+
+def test_a_finished_member_counts_only_while_one_that_ran_beside_it_still_runs() -> None:
+    done = member("g", 0, 2, state=State.SUCCEEDED, node="n1", started=1.0, finished=50.0)
+    beside = member("g", 1, 2, state=State.RUNNING, node="n1", started=2.0)
+    waiting = member("g", 2, 2)
+    assert decided(node("n1", 8), done, beside, waiting) == ["bind g-2 n1"]
+    yesterday = member("g", 0, 2, state=State.SUCCEEDED, node="n1", started=1.0, finished=50.0)
+    assert decided(node("n1", 8), yesterday, waiting) == ["wait g 1 held: 1 of 2 members are there"]
+    later = replace(beside, started=60.0)
+    assert decided(node("n1", 8), done, later, replace(waiting, membership=Membership("default/g", 3))) == [
+        "wait g 1 held: 2 of 3 members are there"
+    ]
+
+
+def test_a_failed_member_does_not_count() -> None:
+    failed = member("g", 0, 2, state=State.FAILED, node="n1", started=1.0, finished=2.0)
+    assert decided(node("n1", 8), failed, member("g", 1, 2)) == ["wait g 1 held: 1 of 2 members are there"]
+
+
+def test_a_terminating_member_does_not_count_but_still_takes_room() -> None:
+    leaving = member("g", 0, 2, state=State.RELEASING, node="n1")
+    assert decided(node("n1", 2), leaving, member("g", 1, 2)) == ["wait g 1 held: 1 of 2 members are there"]
+
+
+def test_a_held_member_is_left_out_when_the_others_suffice_and_named_when_not() -> None:
+    gate = Hold("spec.schedulingGates", "the pod is gated")
+    gated = member("g", 0, 2, hold=gate)
+    others = [member("g", i, 2) for i in (1, 2)]
+    assert decided(node("n1", 8), gated, *others) == [
+        "bind g-1 n1",
+        "bind g-2 n1",
+        "wait g 1 held: g-0 spec.schedulingGates: the pod is gated",
+    ]
+    assert decided(node("n1", 8), gated, others[0]) == [
+        "wait g 2 held: 1 of 2 members are there; g-0 spec.schedulingGates: the pod is gated"
+    ]
+
+
+def test_after_a_start_timeout_a_gang_queues_again() -> None:
+    """It was first in line for 60 seconds and did not start; now it is ordered as if it had come then."""
+    patient = member("a", 0, 1, created=0.0, start_timeout=60.0)
+    late = member("b", 0, 1, created=30.0)
+    assert decided(node("n1", 1), patient, late, now=59.0)[0] == "bind a-0 n1"
+    assert decided(node("n1", 1), patient, late, now=60.0)[0] == "bind b-0 n1"
+    assert decided(node("n1", 1), patient, replace(late, created=121.0), now=130.0)[0] == "bind a-0 n1"
+
+
+def test_different_shapes_of_one_gang_are_placed_hardest_first() -> None:
+    """The small ones would fit anywhere; were they placed first, the large one would find no node."""
+    small = [member("g", i, 3, gpus(1)) for i in range(2)]
+    large = member("g", 2, 3, gpus(4))
+    assert sorted(decided(node("n1", 4), node("n2", 2), *small, large)) == [
+        "bind g-0 n2",
+        "bind g-1 n2",
+        "bind g-2 n1",
+    ]
+
+
+def test_a_queue_that_does_not_exist_holds_its_pods() -> None:
+    lost = replace(Task("p", "default", "p", gpus(1)), queue="team-a")
+    text = "wait p 1 held: metadata.labels[phalanx.dev/queue]: there is no queue team-a"
+    assert decided(node("n1", 8), lost) == [text]
+    by_namespace = NamespaceSeen("default", {"phalanx.dev/queue": "team-a"})
+    assert decided(node("n1", 8), by_namespace, replace(lost, queue=None)) == [text]
+
+
+def test_a_gang_and_a_pod_of_the_same_name_do_not_meet() -> None:
+    pod = Task("default/g", "default", "g", gpus(1))
+    assert decided(node("n1", 8), pod, member("g", 0, 2)) == [
+        "bind g n1",
+        "wait g 1 held: 1 of 2 members are there",
+    ]
+
+
+def test_others_pods_are_charged_and_never_placed() -> None:
+    running = Task("o", "kube-system", "o", gpus(1), State.RUNNING, "n1", ours=False)
+    waiting = Task("w", "kube-system", "w", gpus(1), ours=False)
+    mine = Task("m", "default", "m", gpus(8))
+    assert decided(node("n1", 8), running, waiting, mine) == [
+        "wait m 1 full: 0/1 nodes: 1 short of nvidia.com/gpu (most free on one node: 7 of 8)"
+    ]
