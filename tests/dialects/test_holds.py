@@ -25,6 +25,10 @@ def read_task(spec: dict[str, Any] | None = None, scheduler: str = "phalanx", **
     return event.task
 
 
+def held(meta: dict[str, Any]) -> Hold | None:
+    return read_task(**meta).hold
+
+
 TERM = {"topologyKey": "zone", "labelSelector": {}}
 
 
@@ -75,7 +79,7 @@ def test_a_hard_constraint_of_the_spec_holds_the_pod(spec: dict[str, Any], field
     ],
 )
 def test_another_systems_marker_holds_the_pod(kind: str, key: str, message: str) -> None:
-    assert read_task(**{kind: {"app": "x", key: "0.5"}}).hold == Hold(f"metadata.{kind}[{key}]", message)
+    assert held({kind: {"app": "x", key: "0.5"}}) == Hold(f"metadata.{kind}[{key}]", message)
 
 
 KNOWN = (
@@ -98,7 +102,7 @@ KNOWN = (
     ],
 )  # fmt: skip
 def test_a_slip_in_a_key_of_ours_holds_the_pod_and_names_the_nearest(kind: str, key: str, message: str) -> None:
-    assert read_task(**{kind: {key: "8"}}).hold == Hold(f"metadata.{kind}[{key}]", message)
+    assert held({kind: {key: "8"}}) == Hold(f"metadata.{kind}[{key}]", message)
 
 
 def test_an_odd_key_is_shown_escaped() -> None:

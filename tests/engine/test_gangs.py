@@ -123,6 +123,14 @@ def test_a_subgroup_with_members_missing_holds_the_gang_and_is_named() -> None:
     assert decided(node("n1", 8), *workers, leader) == ["wait g 3 held: 1 of 2 members of subgroup leader are there"]
 
 
+def test_subgroup_minimums_above_the_maximum_can_never_be_and_the_gang_says_so() -> None:
+    left = member("g", 0, 1, maximum=1, subgroup="left", subgroup_minimum=1)
+    right = member("g", 1, 1, maximum=1, subgroup="right", subgroup_minimum=1)
+    assert decided(node("n1", 8), left, right) == [
+        "wait g 2 held: metadata.annotations[phalanx.dev/maximum]: 1, but the subgroup minimums add up to 2"
+    ]
+
+
 def test_members_without_a_subgroup_count_to_the_gangs_minimum_alone() -> None:
     worker = member("g", 0, 3, subgroup="worker", subgroup_minimum=1)
     plain = [member("g", i, 3) for i in (1, 2)]

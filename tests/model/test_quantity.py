@@ -86,8 +86,8 @@ REFUSED: list[tuple[object, str, str]] = [
     ("0x10", "cpu", f"found '0x10', allowed is {NOT_ONE}"),
     ("1_000", "cpu", f"found '1_000', allowed is {NOT_ONE}"),
     ("1 000", "cpu", f"found '1 000', allowed is {NOT_ONE}"),
-    ("٥", "cpu", rf"found '\u0665', allowed is {NOT_ONE}"),
-    ("٠.٥", "cpu", rf"found '\u0660.\u0665', allowed is {NOT_ONE}"),
+    ("\u0665", "cpu", rf"found '\u0665', allowed is {NOT_ONE}"),
+    ("\u0660.\u0665", "cpu", rf"found '\u0660.\u0665', allowed is {NOT_ONE}"),
     ("1\x00", "cpu", rf"found '1\x00', allowed is {NOT_ONE}"),
     ("\u202e1", "cpu", rf"found '\u202e1', allowed is {NOT_ONE}"),
     (True, "cpu", f"found true, allowed is {NOT_ONE}"),
@@ -136,13 +136,16 @@ def test_what_is_written_is_read_back_unchanged(amount: int, name: str) -> None:
 
 @given(st.text() | st.floats() | st.integers() | st.none() | st.booleans() | st.lists(st.text()))
 def test_any_value_is_an_amount_or_one_clear_line(value: object) -> None:
+    answer: int | str
     try:
-        amount = request(value, "cpu")
+        answer = request(value, "cpu")
     except QuantityError as error:
-        assert str(error).isascii() or "…" in str(error)
-        assert "\n" not in str(error)
+        answer = str(error)
+    if isinstance(answer, str):
+        assert answer.replace("…", "").isascii()
+        assert answer.isprintable()
     else:
-        assert 0 <= amount <= AMOUNT_MAX
+        assert 0 <= answer <= AMOUNT_MAX
 
 
 @pytest.mark.parametrize(

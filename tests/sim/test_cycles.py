@@ -1,4 +1,4 @@
-"""Between two cycles of a plan: binds land, evicted pods leave when their grace has passed, controllers make them again."""
+"""Between two cycles of a plan binds land, evicted pods leave, and controllers make them again."""
 
 from dataclasses import replace
 

@@ -28,7 +28,7 @@ def controller(
 def owned_by(kind: str, name: str, uid: str | None = None, pod_kind: str = "Pod", pod: str = "p") -> dict[str, Any]:
     reference = {"kind": kind, "name": name, **({"uid": uid} if uid else {})}
     metadata = {"name": pod, "ownerReferences": [reference]}
-    spec = {"template": {"spec": {}}} if pod_kind == "ReplicaSet" else {}
+    spec: dict[str, Any] = {"template": {"spec": {}}} if pod_kind == "ReplicaSet" else {}
     return Admission().identify({
         "apiVersion": GROUPS.get(pod_kind, "apps/v1"), "kind": pod_kind, "metadata": metadata, "spec": spec,
     })  # fmt: skip

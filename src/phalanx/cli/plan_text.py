@@ -67,7 +67,7 @@ def _row(steps: Sequence[Step]) -> tuple[str, str, str]:
     who = first.gang if len(gangs) == 1 else f"{_stem(first.gang)}-*"
     if isinstance(first, Wait):
         pods = counted(sum(step.missing for step in steps if isinstance(step, Wait)), "pod")
-        each = "" if len(gangs) == 1 else f" ({_names(gangs)}), each"
+        each = "" if len(gangs) == 1 else f" ({_names(gangs)})"
         return "wait", who, f"{pods}{each}  {first.reason.code.value}: {safe(str(first.reason))}"
     places = [step for step in steps if isinstance(step, Bind | Nominate)]
     word, names = ("bind" if isinstance(first, Bind) else "nominate"), [place.task for place in places]

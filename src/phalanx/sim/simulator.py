@@ -53,7 +53,7 @@ class Simulator:
 
     def run(self, until: float = FOREVER) -> Iterator[Moment]:
         """Yield instant after instant, until nothing more can happen or the time is over."""
-        while self._agenda.next <= until:
+        while len(self._agenda) and self._agenda.next <= until:
             at = self._agenda.next
             happenings = tuple(one for one in self._agenda.pop() if self.cluster.apply(one, at))
             self._due = self._due or bool(happenings)

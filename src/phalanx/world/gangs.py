@@ -68,7 +68,7 @@ def assemble(key: str, members: Sequence[Task], queue: str) -> Gang:
         topology_preferred=said.topology_preferred,
         expected_runtime=by_age[-1].expected_runtime,
         patience=said.patience,
-        hold=_disagreement(by_age) or _missing_minimum(by_age) or _missing_queue(queue),
+        hold=_disagreement(by_age) or _missing_minimum(by_age) or _unreachable(by_age) or _missing_queue(queue),
     )
 
 
@@ -88,6 +88,19 @@ def _missing_minimum(members: Sequence[Task]) -> str | None:
     if newest.membership is not None and newest.membership.minimum is None:
         return f"metadata.annotations[phalanx.dev/minimum]: required with a gang, missing on pod {newest.full_name}"
     return None
+
+
+def _unreachable(members: Sequence[Task]) -> str | None:
+    """Minimums that no gang of this maximum can have."""
+    said = members[-1].membership
+    if said is None or said.maximum is None:
+        return None
+    parts = sum(subgroup.minimum for subgroup in _subgroups(members))
+    needed = max(parts, said.minimum or 0)
+    if needed <= said.maximum:
+        return None
+    source = "the subgroup minimums add up to" if parts == needed else "phalanx.dev/minimum is"
+    return f"metadata.annotations[phalanx.dev/maximum]: {said.maximum}, but {source} {needed}"
 
 
 def _missing_queue(queue: str) -> str | None:

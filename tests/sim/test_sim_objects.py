@@ -1,0 +1,73 @@
+"""Documents become events, each object alone: a bad one stops nobody and is named once."""
+
+from collections import Counter
+from typing import Any
+
+from phalanx.model.events import NodeSeen, Refused, TaskSeen
+from phalanx.sim.manifests import Document
+from phalanx.sim.objects import Objects, read_objects
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4"}}}
+
+
+def pod(name: str, **spec: Any) -> dict[str, Any]:
+    spec = {"schedulerName": "phalanx", "containers": [{"name": "main"}], **spec}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def job(count: int, cpu: str) -> dict[str, Any]:
+    template = {"spec": pod("", containers=[{"resources": {"limits": {"cpu": cpu}}}])["spec"]}
+    return {
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "train", "namespace": "ml"},
+        "spec": {"parallelism": count, "template": template},
+    }  # fmt: skip
+
+
+def read(*objects: dict[str, Any]) -> Objects:
+    return read_objects([Document(one, f"f{number}") for number, one in enumerate(objects)], ["phalanx"])
+
+
+def tasks(objects: Objects) -> list[str]:
+    return [event.task.full_name for event in objects.events if isinstance(event, TaskSeen)]
+
+
+def test_pods_nodes_and_the_pods_of_controllers_are_read_and_unknown_kinds_counted() -> None:
+    objects = read(NODE, pod("a"), job(2, "1"), {"kind": "ConfigMap"}, {"kind": "ConfigMap"}, {"kind": "Service"})
+    assert [type(event) for event in objects.events] == [NodeSeen, TaskSeen, TaskSeen, TaskSeen]
+    assert tasks(objects) == ["default/a", "ml/train-0", "ml/train-1"]
+    assert (objects.ignored, objects.refused) == (Counter(ConfigMap=2, Service=1), [])
+
+
+def test_a_class_may_stand_after_the_pods_that_name_it() -> None:
+    gold = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "gold"}, "value": 9}
+    (event,) = read(pod("a", priorityClassName="gold"), gold).events
+    assert isinstance(event, TaskSeen)
+    assert event.task.shape.priority == 9
+
+
+def test_a_bad_template_is_one_mistake_of_its_controller() -> None:
+    objects = read(NODE, job(50, "lots"))
+    ((refused, source),) = objects.refused
+    assert (refused.object, refused.field, source) == (
+        "Job ml/train", "spec.template.spec.containers[0].resources.requests.cpu", "f1",
+    )  # fmt: skip
+    assert tasks(objects) == []
+
+
+def test_of_two_objects_with_one_name_the_first_holds() -> None:
+    objects = read(pod("a", priority=1), pod("a", priority=2), NODE, NODE)
+    said = "already taken by an object in {}, which holds"
+    assert objects.refused == [
+        (Refused("Pod", "default/a", "metadata.name", said.format("f0")), "f1"),
+        (Refused("Node", "n1", "metadata.name", said.format("f2")), "f3"),
+    ]
+    assert [event.task.shape.priority for event in objects.events if isinstance(event, TaskSeen)] == [1]
+
+
+def test_of_two_pods_with_one_uid_the_first_holds() -> None:
+    one, two = pod("a"), pod("b")
+    one["metadata"]["uid"] = two["metadata"]["uid"] = "7"
+    objects = read(one, two)
+    message = "already taken by an object in f0, which holds"
+    assert objects.refused == [(Refused("Pod", "default/b", "metadata.uid", message), "f1")]
+    assert tasks(objects) == ["default/a"]

@@ -1,0 +1,45 @@
+"""House rules as a test: sizes, one class per plugin, docs for every plugin, nothing that names a machine."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+PLUGINS = [path for path in SOURCES if path.parent.name == "plugins" and path.name != "__init__.py"]
+MODULE_MAX = 400
+FUNCTION_MAX = 60
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_modules_and_functions_are_small(path: Path) -> None:
+    lines = path.read_text().splitlines()
+    assert len(lines) <= MODULE_MAX, f"{path.name} has {len(lines)} lines: what noun is missing?"
+    for item in ast.walk(ast.parse("\n".join(lines))):
+        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef):
+            size = (item.end_lineno or 0) - item.lineno + 1
+            assert size <= FUNCTION_MAX, f"{path.name}: {item.name} has {size} lines"
+
+
+@pytest.mark.parametrize("path", PLUGINS, ids=lambda path: path.stem)
+def test_a_plugin_is_one_file_named_after_its_class_and_documented(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    name = "".join(word.capitalize() for word in path.stem.split("_"))
+    classes = [item.name for item in tree.body if isinstance(item, ast.ClassDef)]
+    assert name in classes
+    assert (ast.get_docstring(tree) or "").startswith(f"{name}: ")
+    assert f"`{path.stem}`" in (ROOT / "docs" / "policy.md").read_text()
+
+
+def test_one_title_per_page() -> None:
+    for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]:
+        text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+        assert len(re.findall(r"^# ", text, flags=re.M)) == 1, page.name
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md"), *(ROOT / "examples").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
