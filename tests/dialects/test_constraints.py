@@ -233,6 +233,20 @@ def test_a_label_selector_knows_no_numbers() -> None:
     assert refusal(affinity=affinity) == (path, "found 'Gt', allowed is In, NotIn, Exists, DoesNotExist")
 
 
+WHOLE = {
+    "priority": 1, "nodeSelector": {"a": "b"}, "tolerations": [{"operator": "Exists"}], "hostNetwork": True,
+    "containers": [{"name": "c", "resources": {"requests": {"cpu": 1}}, "ports": [{"containerPort": 80}]}],
+    "initContainers": [{"resources": {"requests": {"cpu": 3}}}], "overhead": {"cpu": 1},
+    "resources": {"requests": {"memory": 1}}, "affinity": node_affinity({}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("field", sorted(WHOLE))
+def test_pods_that_differ_in_one_field_do_not_share_a_remembered_shape(field: str) -> None:
+    without = {key: value for key, value in WHOLE.items() if key != field}
+    assert shape(**WHOLE) == shape(**WHOLE) != shape(**without)
+
+
 def test_pods_of_one_template_share_one_shape() -> None:
     one = task(nodeSelector={"a": "b"}, tolerations=[{"operator": "Exists"}])
     event = read({**pod(nodeSelector={"a": "b"}, tolerations=[{"operator": "Exists"}]),

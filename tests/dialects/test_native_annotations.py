@@ -34,6 +34,11 @@ def test_a_gang_belongs_to_its_namespace() -> None:
     assert task({"gang": "train", "minimum": "8"}).membership == Membership("ml/train", 8)
 
 
+def test_a_gang_may_be_of_one_size_only() -> None:
+    said = {"gang": "train", "minimum": "8", "maximum": "8"}
+    assert task(said).membership == Membership("ml/train", 8, maximum=8)
+
+
 def test_everything_a_pod_can_say_of_its_gang() -> None:
     said = {
         "gang": "train", "minimum": "4", "maximum": "8", "subgroup": "workers", "subgroup-minimum": "3",
@@ -55,6 +60,13 @@ def test_a_gang_without_a_minimum_is_left_for_the_world_to_hold() -> None:
 def test_without_a_gang_the_rest_means_nothing_but_the_runtime() -> None:
     found = task({"minimum": "0", "subgroup-minimum": "x", "expected-runtime": "1h"})
     assert (found.membership, found.expected_runtime) == (None, 3600.0)
+
+
+@pytest.mark.parametrize(("key", "value"), [("preemptible", "no"), ("patience", "-1"), ("expected-runtime", "long")])
+def test_what_a_pod_without_a_gang_may_say_is_checked_too(key: str, value: str) -> None:
+    event = seen({key: value})
+    assert isinstance(event, Refused)
+    assert event.field == f"metadata.annotations[phalanx.dev/{key}]"
 
 
 def test_the_queue_is_a_label() -> None:

@@ -121,6 +121,11 @@ def test_a_bad_time_refuses_a_pending_pod_and_not_a_running_one() -> None:
     assert (running.created, running.hold) == (0.0, Hold("metadata.creationTimestamp", message))
 
 
+def test_a_node_that_cannot_exist_is_shown_escaped() -> None:
+    task = read_task({"nodeName": "\x1b[2J"}, {"nominatedNodeName": "n\n"})
+    assert (task.node, task.nominated, task.charged) == (r"'\x1b[2J'", r"'n\n'", True)
+
+
 def test_a_priority_beyond_32_bits_is_refused() -> None:
     event = read(document({"priority": 2**31}), ["phalanx"])
     message = "found 2147483648, allowed is a whole number <= 2147483647"

@@ -18,14 +18,16 @@ _COMMANDS = ("plan", "simulate", "demo", "policy")
 OURS, THEIRS, INTERRUPTED = 1, 2, 130
 
 
-def app() -> App:
-    """Return the command line with every command that is built."""
+def app(wanted: str | None = None) -> App:
+    """Return the command line: the one command that is wanted, so that nobody waits for the others; else all."""
     phalanx = App(
         name="phalanx",
         version=__version__,
+        # Ctrl-C is caught below, once for all commands.
+        suppress_keyboard_interrupt=False,
         help="All together, or not at all: an AI-native workload scheduler for Kubernetes.",
     )
-    for name in _COMMANDS:
+    for name in [wanted] if wanted in _COMMANDS else _COMMANDS:
         module = f"phalanx.cli.{name}"
         if find_spec(module):
             import_module(module).register(phalanx)
@@ -59,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    status = app()(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+    status = app(next(iter(arguments), None))(
+        arguments, exit_on_error=False, print_error=False, result_action="return_value"
+    )
     sys.stdout.flush()
     return status if isinstance(status, int) else 0
 

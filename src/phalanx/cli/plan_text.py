@@ -81,7 +81,7 @@ def _nodes(counts: Counter[str]) -> str:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], _natural(item[0])))
     shown = [f"{node} \N{MULTIPLICATION SIGN}{count}" for node, count in ordered[:_NODES_MAX]]
     left = len(ordered) - _NODES_MAX
-    return ", ".join([*shown, f"and {counted(left, 'node')} more"] if left > 0 else shown)
+    return ", ".join(shown) + (f" and {counted(left, 'node')} more" if left > 0 else "")
 
 
 def _names(names: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ from phalanx.dialects.timestamps import moment
 from phalanx.engine.policy import Policy
 from phalanx.loop import Loop
 from phalanx.model.events import NamespaceSeen, TaskSeen
-from phalanx.model.task import State
+from phalanx.model.task import State, Task
 from phalanx.policy.load import PolicyError, load_policy
 from phalanx.sim import manifests
 from phalanx.sim.cycles import first_now, play
@@ -134,7 +134,7 @@ def _complain(wish: Wish, found: Manifests, objects: Objects) -> None:
     odd = [
         f"Pod {event.task.full_name}: {event.task.hold} (it is on a node and counts there, as far as it can be read)"
         for event in objects.events
-        if isinstance(event, TaskSeen) and event.task.hold and event.task.state is not State.PENDING
+        if isinstance(event, TaskSeen) and _is_odd(event.task)
     ]
     nothing = all(isinstance(event, NamespaceSeen) for event in objects.events)
     bad = [*found.problems, *refused, *odd]
@@ -145,6 +145,16 @@ def _complain(wish: Wish, found: Manifests, objects: Objects) -> None:
     # The text has the refused objects in it; for a program's output a person would miss them.
     for line in [*found.problems, *odd, *(refused if wish.output != "text" else [])]:
         complain(line)
+
+
+def _is_odd(task: Task) -> bool:
+    """Tell a pod on a node whose object has a mistake.
+
+    A mistake says what was found. The other holds are constraints that are not honoured yet: they bind nobody
+    while the pod stays where it is.
+    """
+    wrong = task.hold is not None and task.hold.message.startswith(("found ", "missing"))
+    return wrong and task.state is not State.PENDING
 
 
 def _ignored(objects: Objects) -> str:

@@ -37,9 +37,12 @@ _LEVEL = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_./]{0,315}[A-Za-z0-9])?", re.ASC
 def membership(annotations: dict[str, str], namespace: str, mistakes: Mistakes) -> Membership | None:
     """Return what a pod says of its gang, or None without one (or, noted, with a bad one)."""
     gang = annotations.get(GANG)
-    if gang is None:
-        return None
     try:
+        if gang is None:
+            # These two mean something for a pod by itself; the rest does not, and is not looked at.
+            _flag(PREEMPTIBLE, annotations)
+            _seconds(PATIENCE, annotations)
+            return None
         return _membership(namespace, gang, tuple(map(annotations.get, _OF_GANG)))
     except FieldError as mistake:
         mistakes.note(mistake.field, mistake.message)

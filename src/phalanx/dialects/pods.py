@@ -20,12 +20,14 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
     What is on a node runs and takes room whatever its object says: refusing it would give its room away.
     """
     meta, spec, status = pod.metadata, pod.spec, pod.status
-    node, state = spec.node_name or None, _state(pod)
+    state = _state(pod)
     scheduler = spec.scheduler_name or "default-scheduler"
     ours = scheduler in schedulers
     mistakes = Mistakes(strict=ours and state is State.PENDING)
     namespace = _checked(meta.namespace or "default", "metadata.namespace", mistakes)
     name = _checked(meta.name, "metadata.name", mistakes)
+    node = _checked(spec.node_name, "spec.nodeName", mistakes) if spec.node_name else None
+    nominated = status.nominated_node_name if status else None
     if not spec.containers:
         mistakes.note("spec.containers", "found none, allowed is at least one")
     annotations, labels = meta.annotations or {}, meta.labels or {}
@@ -50,7 +52,7 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
         grace=_grace(meta, spec),
         controlled=any(owner.controller for owner in meta.owner_references or ()),
         membership=membership,
-        nominated=(status.nominated_node_name if status else None) or None,
+        nominated=_checked(nominated, "status.nominatedNodeName", mistakes) if nominated else None,
         labels=labels,
         repels=constraints.repels(spec.affinity, namespace, mistakes) if spec.affinity else (),
         queue=native.queue(labels, mistakes),

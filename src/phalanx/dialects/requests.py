@@ -28,9 +28,10 @@ class Request:
 def effective(spec: objects.PodSpec, status: objects.PodStatus | None, mistakes: Mistakes) -> Request:
     """Return what a pod takes. `status` is that of a pod on a node, which may be resized in place."""
     containers = _Containers.of(spec, status, mistakes)
-    level = _level(spec, status, containers.total({}), mistakes)
+    total = containers.total({})
+    level = _level(spec, status, total, mistakes)
     overhead = _amounts(spec.overhead, "spec.overhead", mistakes)
-    amounts = _whole(containers.total({}), level, overhead)
+    amounts = _whole(total, level, overhead)
     named = amounts if level else {}
     scored = _whole(containers.total({name: SCORED[name] for name in SCORED if name not in named}), level, overhead)
     for name, amount in amounts.items():
@@ -71,6 +72,7 @@ class _Containers:
         total: dict[str, int] = {}
         for app in self.apps:
             add_up(total, {**missing, **app})
+        #: Sidecars so far. All of them together are in the total, so they need no peak of their own.
         beside: dict[str, int] = {}
         peak: dict[str, int] = {}
         for sidecar, init in self.inits:
@@ -78,7 +80,6 @@ class _Containers:
             if sidecar:
                 add_up(total, use)
                 add_up(beside, use)
-                _raise_to(peak, beside)
             else:
                 add_up(use, beside)
                 _raise_to(peak, use)

@@ -2,10 +2,10 @@
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
-from fractions import Fraction
 from functools import lru_cache
 
 from phalanx.dialects.mistakes import Mistakes
+from phalanx.model.duration import DurationError, seconds
 from phalanx.model.quantity import shown
 
 DURATION_MAX = 10 * 365 * 86_400
@@ -15,13 +15,7 @@ _TIME = re.compile(
     r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
     re.ASCII,
 )
-_PIECE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(h|ms|m|us|ns|s)", re.ASCII)
-_PIECES = re.compile(rf"(?:{_PIECE.pattern})+", re.ASCII)
 _SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?", re.ASCII)
-_UNITS = {
-    "h": Fraction(3600), "m": Fraction(60), "s": Fraction(1),
-    "ms": Fraction(1, 10**3), "us": Fraction(1, 10**6), "ns": Fraction(1, 10**9),
-}  # fmt: skip
 
 
 def moment(value: object, field: str, mistakes: Mistakes) -> float | None:
@@ -57,12 +51,10 @@ def _from_text(text: object) -> float:
 
 def duration(text: str) -> float:
     """Return the seconds of `1h30m`, `90s`, `500ms` or `90`; raise ValueError with a sentence otherwise."""
-    allowed = "a duration such as 90s or 1h30m, of at most 10 years"
-    seconds = None
-    if len(text) <= 64 and _SECONDS.fullmatch(text):
-        seconds = Fraction(text)
-    elif len(text) <= 64 and _PIECES.fullmatch(text):
-        seconds = sum((Fraction(number) * _UNITS[unit] for number, unit in _PIECE.findall(text)), Fraction(0))
-    if seconds is None or seconds > DURATION_MAX:
-        raise ValueError(f"found {shown(text)}, allowed is {allowed}")
-    return float(seconds)
+    try:
+        found = seconds(float(text) if len(text) <= 64 and _SECONDS.fullmatch(text) else text)
+    except DurationError:
+        found = None
+    if found is None or found > DURATION_MAX:
+        raise ValueError(f"found {shown(text)}, allowed is a duration such as 90s or 1h30m, of at most 10 years")
+    return found

@@ -171,8 +171,8 @@ def _told(nodes: int, roomy: int, wanted: int, fit: int, refusals: list[Refusals
         return "there are no nodes"
     why = ", ".join(f"{refusal.nodes} {refusal.text}" for refusal in refusals)
     if roomy:
-        have = "node has" if roomy == 1 else "nodes have"
-        head = f"{wanted} needed together, {fit} fit: {roomy} of {nodes} {have} room"
+        noun, verb = "node" if nodes == 1 else "nodes", "has" if roomy == 1 else "have"
+        head = f"{wanted} needed together, {fit} fit: {roomy} of {nodes} {noun} {verb} room"
         return f"{head}, {why}" if why else head
     head = f"0/{nodes} nodes"
     return f"{wanted} needed together, {head}: {why}" if wanted > 1 else f"{head}: {why}"

@@ -75,8 +75,8 @@ class Cluster:
         self._born_again = 0
         #: Gangs of which something changed at this instant.
         self._touched: dict[str, None] = {}
-        for node in timeline.nodes:
-            world.apply(NodeSeen(node))
+        for event in (*map(NodeSeen, timeline.nodes), *timeline.others):
+            world.apply(event)
 
     def apply(self, happening: Happening, now: float) -> bool:
         """Let something happen; tell whether anything changed by it."""

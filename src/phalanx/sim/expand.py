@@ -19,16 +19,11 @@ KINDS = {"Job": "batch/v1", "Deployment": "apps/v1", "ReplicaSet": "apps/v1", "S
 Object = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Expansion:
-    """A controller and the pods it would make."""
+def expand(objects: Iterable[Object]) -> Iterator[tuple[Object, list[dict[str, Any]] | Refused]]:
+    """Yield every controller that has no pods, with the pods it would make or what is wrong with it.
 
-    owner: Object
-    pods: list[dict[str, Any]]
-
-
-def expand(objects: Iterable[Object]) -> Iterator[Expansion | Refused]:
-    """Yield the pods of every controller that has none. Objects must be identified (`Admission.identify`)."""
+    Objects must be identified (`Admission.identify`).
+    """
     every = list(objects)
     owned = _Owned()
     for one in every:
@@ -37,11 +32,9 @@ def expand(objects: Iterable[Object]) -> Iterator[Expansion | Refused]:
         if not _is_controller(owner) or owned.has(owner):
             continue
         try:
-            pods = list(_pods(owner))
+            yield owner, list(_pods(owner))
         except FieldError as mistake:
-            yield Refused(str(owner["kind"]), full_name(owner), mistake.field, mistake.message)
-        else:
-            yield Expansion(owner, pods)
+            yield owner, Refused(str(owner["kind"]), full_name(owner), mistake.field, mistake.message)
 
 
 def _is_controller(one: Object) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from phalanx.dialects.read import read
 from phalanx.model.events import Event, Refused
 from phalanx.sim.admission import Admission, full_name, mapping
-from phalanx.sim.expand import KINDS, Expansion, expand
+from phalanx.sim.expand import KINDS, expand
 from phalanx.sim.manifests import Document
 
 #: Kinds that serve admission and expansion, and go no further.
@@ -72,23 +72,20 @@ class _Reader:
     def expand(self) -> None:
         """Read the pods that controllers would make. A bad template is one mistake, not one per pod."""
         sources = {id(one): source for one, source in self.identified}
-        for made in expand(one for one, _ in self.identified):
+        for owner, made in expand(one for one, _ in self.identified):
+            source = sources[id(owner)]
             if isinstance(made, Refused):
-                self.objects.refused.append((made, self.taken[made.object]))
+                self.objects.refused.append((made, source))
                 continue
-            self._add_pods(made, sources[id(made.owner)])
-
-    def _add_pods(self, made: Expansion, source: str) -> None:
-        for pod in made.pods:
-            event = self._read(pod)
-            if isinstance(event, Refused):
-                owner = replace(
-                    event, kind=made.owner["kind"], name=full_name(made.owner), field=f"spec.template.{event.field}"
-                )
-                self.objects.refused.append((owner, source))
-                return
-            if event is not None and self._claim(pod, source):
-                self.objects.events.append(event)
+            for pod in made:
+                event = self._read(pod)
+                if isinstance(event, Refused):
+                    path = f"spec.template.{event.field}"
+                    refused = replace(event, kind=owner["kind"], name=full_name(owner), field=path)
+                    self.objects.refused.append((refused, source))
+                    break
+                if event is not None and self._claim(pod, source):
+                    self.objects.events.append(event)
 
     def _read(self, one: dict[str, Any]) -> Event | None:
         """Admit a pod, and let the dialects read whatever it is."""
@@ -98,6 +95,9 @@ class _Reader:
     def _claim(self, one: dict[str, Any], source: str) -> bool:
         """Take an object's name and uid; refuse it when another object has them already."""
         kind, name = one["kind"], full_name(one)
+        # What has no name is refused for that, by whoever reads it.
+        if not mapping(one, "metadata").get("name"):
+            return True
         keys = {"metadata.name": f"{kind} {name}", "metadata.uid": f"uid {mapping(one, 'metadata').get('uid')}"}
         for path, key in keys.items():
             if key in self.taken:

@@ -1,4 +1,4 @@
-"""A picture of nodes × devices: `[T][T][i][ ][ ]`, one column per device, a bracket around each pod.
+"""A picture of nodes and their devices: `[T][T][i][ ][ ]`, one column per device, a bracket around each pod.
 
 The letter names the gang; it is a capital when the gang works, and small when it only holds its place. So the
 picture says the same without colour.
@@ -21,7 +21,7 @@ _COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 class Held:
     """Devices that one pod holds."""
 
-    family: str
+    gang: str
     devices: int
     working: bool
 
@@ -53,7 +53,7 @@ def board(simulator: Simulator) -> tuple[Row, ...]:
             amount = dict(task.shape.requests).get(device, 0) // unit(device)
             if amount:
                 life = cluster.lives[life_key(task)]
-                held.append(Held(family(life.name), amount, life.working))
+                held.append(Held(life.name, amount, life.working))
         rows.append(Row(name, node.allocatable.get(device, 0) // unit(device), tuple(held), node.ready))
     return tuple(rows)
 
@@ -89,9 +89,9 @@ def draw(row: Row, palette: Palette) -> Text:
     if not row.ready:
         return text.append("down".center(3 * row.devices), style="red")
     for pod in row.held:
-        letter = palette.letter(pod.family)
+        letter, colour = palette.letter(family(pod.gang)), palette.style(family(pod.gang))
         inside = "  ".join([letter if pod.working else letter.lower()] * pod.devices)
-        text.append(f"[{inside}]", style=f"bold {palette.style(pod.family)}" if pod.working else palette.style(pod.family))
+        text.append(f"[{inside}]", style=f"bold {colour}" if pod.working else colour)
     return text.append("[ ]" * row.free, style="dim")
 
 

@@ -13,7 +13,7 @@ from phalanx.sim.meter import Meter
 from phalanx.sim.simulator import Simulator
 
 #: Points of the line over time: as wide as a terminal of 80 columns allows.
-POINTS = 64
+POINTS = 60
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from phalanx.model.axis import GPU
 from phalanx.model.plan import Bind, Plan, Reason
-from phalanx.sim.cluster import End, Life
-from phalanx.sim.duration import written
-from phalanx.sim.picture import family
+from phalanx.sim.cluster import End
 from phalanx.sim.simulator import Moment
-from phalanx.sim.timeline import Fail, Return, Scale
+from phalanx.sim.timeline import Arrive, Fail, Return, Scale
 
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]+)")
 
@@ -57,13 +55,14 @@ def told(moment: Moment, heard: dict[str, Reason]) -> list[str]:
         if heard.get(wait.gang_key) != wait.reason:
             heard[wait.gang_key] = wait.reason
             lines.append(f"{short(wait.gang)} waits: {wait.reason}")
-    return lines
+    arrived = gathered(one.task.name for one in moment.happenings if isinstance(one, Arrive))
+    return lines or [f"{arrived} {'arrive' if many(arrived) else 'arrives'}, and nothing changes"]
 
 
 def _happened(moment: Moment) -> list[str]:
-    """Return what the cluster did by itself. Arrivals show in what is decided about them."""
+    """Return what the cluster did by itself. Most arrivals show in what is decided about them."""
     ended = gathered(short(one.life.partition("/")[2]) for one in moment.happenings if isinstance(one, End))
-    lines = [f"{ended} {'end' if _many(ended) else 'ends'}"] if ended else []
+    lines = [f"{ended} {'end' if many(ended) else 'ends'}"] if ended else []
     for one in moment.happenings:
         match one:
             case Fail(node):
@@ -77,7 +76,8 @@ def _happened(moment: Moment) -> list[str]:
     return lines
 
 
-def _many(names: str) -> bool:
+def many(names: str) -> bool:
+    """Tell whether gathered names are several."""
     return "," in names or "…" in names
 
 

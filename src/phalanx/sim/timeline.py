@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phalanx.dialects.read import read
-from phalanx.model.events import NodeSeen, TaskSeen
+from phalanx.model.events import Event, NodeSeen, TaskSeen
 from phalanx.model.node import Node
 from phalanx.model.task import Task
 from phalanx.sim.documents import node_document, pod_document
@@ -56,8 +56,10 @@ class Timeline:
     nodes: tuple[Node, ...]
     #: In order of time; at one instant, in the order of the scenario.
     happenings: tuple[tuple[float, Planned], ...]
-    #: By `namespace/name` of the gang; absent: it works for ever.
+    #: By `namespace/name` of the gang; absent: what its pods expect, or for ever.
     runtimes: Mapping[str, float]
+    #: What else is there from the start.
+    others: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

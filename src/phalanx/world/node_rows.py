@@ -39,6 +39,11 @@ class NodeRows:
         """Mark a node: it, or a task on it, changed."""
         self._dirty.add(name)
 
+    @property
+    def dirty(self) -> bool:
+        """Tell whether some row no longer holds."""
+        return bool(self._dirty)
+
     def table(self, world: "World") -> tuple[NodeTable, DeviceTable, Axis]:
         """Return the tables for the world as it is now."""
         axis = Axis.of(world.resources)

@@ -57,6 +57,10 @@ class World:
         self._node_rows = NodeRows()
         self._gang_rows = GangRows()
         self._dirty_gangs: set[str] = set()
+        #: Gangs of which a member changed since `drain_touched` was last asked.
+        self._touched: set[str] = set()
+        #: Gangs that must not be tried before a time, and why.
+        self._resting: dict[str, tuple[float, str]] = {}
 
     def apply(self, event: Event) -> None:
         """Take in one event. Events that change nothing we look at leave nothing dirty."""
@@ -99,8 +103,30 @@ class World:
                 elif result is Result.REFUSED:
                     self._set_task(replace(task, state=State.PENDING, node=None))
 
+    def rest(self, key: str, until: float, why: str) -> None:
+        """Leave a gang alone for a while: it was tried and turned away."""
+        self._resting[key] = (until, why)
+        self._dirty_gangs.add(key)
+
+    def due(self, now: float) -> bool:
+        """Tell whether a new decision could differ from the last one."""
+        rested = any(until <= now for until, _ in self._resting.values())
+        return rested or bool(self._dirty_gangs) or self._node_rows.dirty
+
+    def drain_touched(self) -> list[str]:
+        """Return the gangs of which a member changed since the last time, sorted."""
+        touched, self._touched = sorted(self._touched), set()
+        return touched
+
+    def _mark(self, key: str) -> None:
+        self._dirty_gangs.add(key)
+        self._touched.add(key)
+
     def compile(self, now: float, seed: int = 0) -> Snapshot:
         """Return a snapshot; only what changed since the last one is worked out again."""
+        for key in [key for key, (until, _) in self._resting.items() if until <= now]:
+            del self._resting[key]
+            self._dirty_gangs.add(key)
         self._refresh_label_keys()
         for key in sorted(self._dirty_gangs):
             self._gang_rows.put(key, self._piece(key))
@@ -121,10 +147,10 @@ class World:
         return assemble(key, self._unfinished(key), self._queue(key))
 
     def _keep_assumption(self, task: Task) -> Task:
-        """A late echo of an unbound pod must not undo a bind that is on its way."""
+        """A late echo of an unbound pod must not undo a bind: a pod that got a node keeps it for life."""
         old = self.tasks.get(task.uid)
-        if old is not None and old.state is State.BINDING and task.state is State.PENDING:
-            return replace(task, state=State.BINDING, node=old.node)
+        if old is not None and old.state in {State.BINDING, State.RUNNING} and task.state is State.PENDING:
+            return replace(task, state=old.state, node=old.node, started=old.started)
         return task
 
     def _set_task(self, task: Task) -> None:
@@ -145,7 +171,7 @@ class World:
             self._node_rows.touch(task.nominated)
         if task.ours:
             self.members.setdefault(gang_key(task), {})[task.uid] = None
-            self._dirty_gangs.add(gang_key(task))
+            self._mark(gang_key(task))
 
     def _drop_task(self, uid: str) -> None:
         old = self.tasks.pop(uid, None)
@@ -167,7 +193,8 @@ class World:
             del self.members[key][task.uid]
             if not self.members[key]:
                 del self.members[key]
-            self._dirty_gangs.add(key)
+                self._resting.pop(key, None)
+            self._mark(key)
 
     def _set_node(self, node: Node) -> None:
         old = self.nodes.get(node.name)
@@ -233,7 +260,10 @@ class World:
         tasks = tuple(sorted(pending, key=lambda task: (task.created, task.name, task.uid)))
         running, inside = credit(self.tasks[uid] for uid in self.members[key])
         shapes = tuple(with_labels(task, self._label_keys) for task in tasks)
-        return Piece(assemble(key, unfinished, self._queue(key)), tasks, shapes, running, inside)
+        gang = assemble(key, unfinished, self._queue(key))
+        if key in self._resting and gang.hold is None:
+            gang = replace(gang, hold=f"resting: {self._resting[key][1]}")
+        return Piece(gang, tasks, shapes, running, inside)
 
 
 def _subtract(counter: Counter[str], names: Iterable[str]) -> None:

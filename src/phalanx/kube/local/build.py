@@ -39,10 +39,10 @@ def build(module: Module, commands: Sequence[str], folder: Path) -> None:
 
 
 def _advice(module: Module, commands: Sequence[str]) -> str:
-    minor = ".".join(map(str, module.minor))
+    major, minor = module.minor
     return (
-        f"{', '.join(commands)} of {module.name} {minor} not found: install Go {module.go} or newer to build them here, "
-        f"or point KUBEBUILDER_ASSETS at a folder that holds them"
+        f"{', '.join(commands)} (version {major}.{minor}) not found: install Go {module.go} or newer to build it here, "
+        f"or point KUBEBUILDER_ASSETS at a folder that holds it"
     )
 
 

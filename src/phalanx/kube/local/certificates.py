@@ -82,9 +82,7 @@ class Authority:
 def write_service_account_keys(folder: Path) -> None:
     """Write the pair with which service account tokens are signed and checked."""
     key = ec.generate_private_key(ec.SECP256R1())
-    public = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     (folder / "service-accounts.pub").write_bytes(public)
     write_private(folder / "service-accounts.key", _private_pem(key))
 

@@ -89,7 +89,8 @@ def _start(argv: list[str], folder: Path, log: Path) -> subprocess.Popen[bytes]:
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509: the keeper has one thread
+            # Safe because the keeper has one thread.
+            preexec_fn=_die_with_parent,  # noqa: PLW1509
         )
 
 

@@ -69,7 +69,9 @@ class Processes:
         for name, pid in list(self.pids.items()):
             status = self._order({"ask": pid})["status"]
             if status is not None:
-                raise LocalError(f"{name} ended by itself with status {status}; its last words:\n{self.last_words(name)}")
+                raise LocalError(
+                    f"{name} ended by itself with status {status}; its last words:\n{self.last_words(name)}"
+                )
 
     def last_words(self, name: str) -> str:
         """Return the end of a log, enough to see why a process gave up."""

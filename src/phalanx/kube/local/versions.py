@@ -41,10 +41,8 @@ class Module:
 
     def package(self, command: str) -> str:
         """Return the Go package of a command: the only one imported, or the one that ends in its name."""
-        packages = _IMPORT.findall((self.folder / "tools.go").read_text("utf-8"))
-        if len(packages) == 1:
-            return str(packages[0])
-        return next(package for package in packages if package.endswith(f"/{command}"))
+        packages: list[str] = _IMPORT.findall((self.folder / "tools.go").read_text("utf-8"))
+        return next(package for package in packages if len(packages) == 1 or package.endswith(f"/{command}"))
 
 
 def wanted(version: str | None = None) -> str:

@@ -1,0 +1,93 @@
+"""The report of a simulation as a person reads it: the numbers, then use over time, then who never started."""
+
+from collections.abc import Sequence
+
+from phalanx.cli.output import counted, safe
+from phalanx.sim.duration import written
+from phalanx.sim.report import Report, Use
+from phalanx.sim.telling import devices, short
+
+_LEVELS = "▁▂▃▄▅▆▇█"
+#: Gangs that never started are all in the JSON; here are the first.
+_NEVER_MAX = 10
+_LABEL = 15
+
+
+def report_text(scenario: str, found: Report) -> str:
+    """Return the report as lines."""
+    what = devices(found.device.resource)
+    cluster = f"{counted(found.nodes, 'node')} with {found.device.capacity:,} {what}"
+    so_far = ", interrupted: this is the report so far" if found.interrupted else ""
+    lines = [
+        f"{safe(scenario)} under {found.policy}, seed {found.seed}",
+        f"{counted(found.gangs, 'gang')} on {cluster}",
+        f"{written(found.end)} of virtual time in {counted(found.cycles, 'cycle')}{so_far}",
+        "",
+        _row("gangs", _gangs(found)),
+        _row("waiting", _waiting(found)),
+        _row("makespan", "nothing finished" if found.makespan is None else written(found.makespan)),
+        _row(what, _use(found.device, "there are none")),
+        _row("cpu", _use(found.cpu, "there is none")),
+        _row("fragmentation", _fragmentation(found, what)),
+    ]
+    if found.interruptions:
+        lines.append(_row("work lost", f"{counted(found.interruptions, 'time')}, to nodes that failed"))
+    lines += _over_time(found, what) + _never(found)
+    return "\n".join(lines) + "\n"
+
+
+def _row(label: str, text: str) -> str:
+    return f"  {label:<{_LABEL}}{text}"
+
+
+def _gangs(found: Report) -> str:
+    lost = f", {found.lost} lost" if found.lost else ""
+    return f"{found.started} started, {found.finished} finished, {len(found.never_started)} never started{lost}"
+
+
+def _waiting(found: Report) -> str:
+    if found.waiting is None:
+        return "nothing started"
+    waited = found.waiting
+    return f"mean {written(waited.mean)}, p50 {written(waited.p50)}, p99 {written(waited.p99)}"
+
+
+def _use(use: Use, none: str) -> str:
+    return f"{use.held:.1%} held, {use.working:.1%} working" if use.capacity else none
+
+
+def _fragmentation(found: Report, what: str) -> str:
+    if found.fragmentation is None:
+        return f"none: no {what} were ever free"
+    return f"{found.fragmentation:.1%} of the free {what} sat on partly used nodes"
+
+
+def _over_time(found: Report, what: str) -> list[str]:
+    """Return two lines of bars over the same axis of time."""
+    if not found.held_over_time or not found.device.capacity:
+        return []
+    middle, end = written(found.end / 2), written(found.end)
+    width = len(found.held_over_time)
+    axis = f"0s{middle:^{width - 2 - len(end)}}{end}"
+    return [
+        "",
+        f"  {what} over time, from none (no bar) to all (a full bar)",
+        _row("held", _bars(found.held_over_time)),
+        _row("working", _bars(found.working_over_time)),
+        _row("", axis),
+    ]
+
+
+def _bars(shares: Sequence[float]) -> str:
+    """Return one bar per share. A share that is not zero always shows."""
+    return "".join(_LEVELS[min(int(share * len(_LEVELS)), len(_LEVELS) - 1)] if share > 0 else " " for share in shares)
+
+
+def _never(found: Report) -> list[str]:
+    if not found.never_started:
+        return []
+    shown = found.never_started[:_NEVER_MAX]
+    lines = ["", "  never started, and why they waited last"]
+    lines += [f"    {safe(short(one.gang))}: {safe(one.reason)}" for one in shown]
+    more = len(found.never_started) - len(shown)
+    return [*lines, f"    and {more:,} more"] if more else lines

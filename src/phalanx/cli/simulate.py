@@ -1,0 +1,43 @@
+"""`phalanx simulate`: run a workload over time on a pretend cluster, and report what it was worth."""
+
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+
+def register(app: App) -> None:
+    """Add the command."""
+    app.command(simulate)
+
+
+def simulate(
+    scenario: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    policy: str = "default",
+    seed: int = 0,
+    until: str | None = None,
+    output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"])] = "text",
+) -> int:
+    """Run a workload over time on a pretend cluster, and report what it was worth.
+
+    The same engine decides as on a real cluster; only the clock is virtual. Ctrl-C prints the report so far.
+
+    Parameters
+    ----------
+    scenario
+        A scenario file (see docs/scenario.md), - for standard input, or Kubernetes manifests: a .yaml or .json
+        file or a directory of them.
+    policy
+        The name of a preset, or a policy file.
+    seed
+        Decides what a scenario leaves to chance, such as runtime=1h±10%.
+    until
+        Stop at this virtual time, such as 90m or 2d. Default: when nothing more can happen.
+    output
+        text for people; json for programs.
+    """
+    # Arrays and the engine are loaded only now: `phalanx --help` does without.
+    from phalanx.cli import simulating  # noqa: PLC0415
+
+    return simulating.run(simulating.Wish(scenario, policy, seed, until, output))

@@ -1,0 +1,171 @@
+"""The binder carries out binds, apart from the decisions: many in flight, each until its outcome is known.
+
+A bind that gets no answer has most likely landed. It is not given up and not placed elsewhere: the pod is read
+back, and while it is still unbound the same bind is sent again. Both carry uid and resourceVersion, so that at
+most one of them lands, and either way on the same node.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import msgspec
+
+from phalanx.dialects.read import read_json
+from phalanx.kube.client import Client, Reply, Unanswered
+from phalanx.kube.feed import Feed
+from phalanx.kube.kinds import PODS
+from phalanx.kube.log import Log
+from phalanx.model.events import TaskSeen
+from phalanx.model.outcome import Result
+from phalanx.model.plan import Bind
+from phalanx.model.task import State, Task
+from phalanx.world.world import World
+
+IN_FLIGHT = 48
+PAUSE_MAX = 5.0
+#: A bind was seen to be answered after 34 seconds: a little more than that, then read the pod instead.
+ANSWER_TIMEOUT = 40.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of one bind, and in words why not."""
+
+    bind: Bind
+    result: Result
+    why: str = ""
+
+
+class Binder:
+    """Takes binds; tells the outcome of each."""
+
+    def __init__(  # noqa: PLR0913 (what it needs to write safely)
+        self,
+        client: Client,
+        feed: Feed,
+        world: World,
+        schedulers: Collection[str],
+        fence: Callable[[], bool],
+        settled: Callable[[Settled], None],
+        log: Log,
+    ) -> None:
+        self._client = client
+        self._feed = feed
+        self._world = world
+        self._schedulers = schedulers
+        self._fence = fence
+        self._settled = settled
+        self._log = log
+        self._waiting: deque[Bind] = deque()
+        self._there = asyncio.Event()
+        self.in_flight = 0
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether every bind was settled."""
+        return not self._waiting and not self.in_flight
+
+    def submit(self, binds: Collection[Bind]) -> None:
+        """Queue binds; never waits."""
+        self._waiting.extend(binds)
+        self._there.set()
+
+    def drop(self) -> None:
+        """Forget what was not sent yet: we are no longer the one who writes."""
+        self._waiting.clear()
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(IN_FLIGHT):
+                group.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            if not self._waiting:
+                self._there.clear()
+                await self._there.wait()
+                continue
+            bind = self._waiting.popleft()
+            self.in_flight += 1
+            try:
+                self._settled(await self._bind(bind))
+            finally:
+                self.in_flight -= 1
+
+    async def _bind(self, bind: Bind) -> Settled:
+        tries = 0
+        while self._fence():
+            known = self._feed.of(PODS, bind.uid)
+            if known is None:
+                return Settled(bind, Result.REFUSED, "the pod is gone")
+            path = f"/api/v1/namespaces/{known.namespace}/pods/{known.name}"
+            reply = await self._ask("POST", f"{path}/binding", _body(bind, known.name, known.namespace, known.version))
+            if reply is not None and reply.ok:
+                return Settled(bind, Result.OK)
+            if reply is not None and reply.status in {400, 403, 404, 422}:
+                return Settled(bind, Result.REFUSED, reply.message)
+            if reply is not None and reply.status == 429:
+                await asyncio.sleep(reply.retry_after)
+                continue
+            answer = await self._read_back(bind, path)
+            if answer is not None:
+                return answer
+            tries += 1
+            await asyncio.sleep(min(0.02 * 2**tries, PAUSE_MAX))
+        return Settled(bind, Result.UNKNOWN, "no longer the leader")
+
+    async def _read_back(self, bind: Bind, path: str) -> Settled | None:
+        """Read the truth; None: it is unbound and as it was, so bind again."""
+        reply = await self._ask("GET", path, None)
+        if reply is None or reply.status >= 500 or reply.status == 429:
+            return None
+        if reply.status == 404:
+            return Settled(bind, Result.REFUSED, "the pod is gone")
+        if not reply.ok:
+            return Settled(bind, Result.REFUSED, reply.message)
+        raw = msgspec.Raw(reply.body)
+        event = read_json("Pod", raw, self._schedulers, "v1")
+        if not isinstance(event, TaskSeen) or event.task.uid != bind.uid:
+            return Settled(bind, Result.REFUSED, "the pod was made anew or cannot be read any more")
+        now = event.task
+        if now.node is not None:
+            self._feed.put(PODS, raw)
+            if now.node == bind.node:
+                return Settled(bind, Result.OK)
+            return Settled(bind, Result.REFUSED, f"somebody else bound it to {now.node}")
+        before = self._world.tasks.get(bind.uid)
+        self._feed.put(PODS, raw)
+        if before is None or not _same_wish(before, now):
+            return Settled(bind, Result.REFUSED, "the pod changed meanwhile")
+        return None
+
+    async def _ask(self, method: str, path: str, body: bytes | None) -> Reply | None:
+        """Return the answer, or None when there was none."""
+        try:
+            return await self._client.request(method, path, body=body, timeout=ANSWER_TIMEOUT)
+        except Unanswered as silence:
+            self._log.say("no-answer", path=path, why=str(silence))
+            return None
+
+
+def _same_wish(before: Task, now: Task) -> bool:
+    """Tell whether everything that the decision rested on still holds."""
+    return (
+        now.state is State.PENDING
+        and now.hold is None
+        and now.shape == before.shape
+        and now.membership == before.membership
+        and now.labels == before.labels
+    )
+
+
+def _body(bind: Bind, name: str, namespace: str, version: int) -> bytes:
+    """One write binds: the preconditions make it land on this very pod, as we know it, or not at all."""
+    return msgspec.json.encode({
+        "apiVersion": "v1", "kind": "Binding",
+        "metadata": {"name": name, "namespace": namespace, "uid": bind.uid, "resourceVersion": str(version)},
+        "target": {"apiVersion": "v1", "kind": "Node", "name": bind.node},
+    })  # fmt: skip

@@ -1,0 +1,71 @@
+"""Kubernetes Events: one per change of a gang, on its object or else on its first member."""
+
+import itertools
+from dataclasses import dataclass, field
+
+import msgspec
+
+from phalanx.kube.clock import Clock, micro_stamp
+from phalanx.kube.feed import Feed
+from phalanx.kube.kinds import PODS, WORKLOAD_KINDS
+from phalanx.kube.writes import Write, Writes
+from phalanx.world.world import World
+
+NOTE_MAX = 1024
+
+
+@dataclass(slots=True)
+class Events:
+    """Writes events that `kubectl describe` shows."""
+
+    world: World
+    feed: Feed
+    writes: Writes
+    clock: Clock
+    controller: str
+    instance: str
+    _number: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def tell(self, gang_key: str, kind: str, reason: str, action: str, note: str) -> None:
+        """Queue an event about a gang."""
+        regarding = self._regarding(gang_key)
+        if regarding is not None:
+            self.about(regarding, kind, reason, action, note)
+
+    def about(self, regarding: dict[str, str], kind: str, reason: str, action: str, note: str) -> None:
+        """Queue an event about one object."""
+        now = self.clock.now()
+        namespace = regarding.get("namespace") or "default"
+        name = f"{regarding['name'][:200]}.{int(now * 1e6):x}{next(self._number):x}"
+        body = {
+            "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": name, "namespace": namespace},
+            "eventTime": micro_stamp(now), "reportingController": self.controller,
+            "reportingInstance": self.instance[:128], "action": action, "reason": reason, "type": kind,
+            "regarding": regarding, "note": note[:NOTE_MAX],
+        }  # fmt: skip
+        path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+        self.writes.submit(Write("POST", path, msgspec.json.encode(body)))
+
+    def _regarding(self, gang_key: str) -> dict[str, str] | None:
+        members = [self.world.tasks[uid] for uid in self.world.members.get(gang_key, {})]
+        if not members:
+            return None
+        first = min(members, key=lambda task: (task.created, task.name))
+        owner = first.membership.owner if first.membership else None
+        if owner:
+            kind_name, _, full = owner.partition(" ")
+            namespace, _, name = full.partition("/")
+            for kind in WORKLOAD_KINDS:
+                for known in self.feed.known.get(kind, {}).values():
+                    if (kind.kind, known.namespace, known.name) == (kind_name, namespace, name):
+                        return {
+                            "kind": kind.kind, "apiVersion": kind.api_version, "name": name,
+                            "namespace": namespace, "uid": known.uid,
+                        }  # fmt: skip
+        known_pod = self.feed.of(PODS, first.uid)
+        if known_pod is None:
+            return None
+        return {
+            "kind": "Pod", "apiVersion": "v1", "name": known_pod.name, "namespace": known_pod.namespace,
+            "uid": first.uid,
+        }  # fmt: skip

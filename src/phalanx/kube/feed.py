@@ -1,0 +1,148 @@
+"""The feed: what the reflectors hear, turned into events and applied to the world, never backwards in time."""
+
+import time
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+import msgspec
+
+from phalanx.dialects.read import read_json
+from phalanx.kube.kinds import WATCHED, Kind
+from phalanx.model.events import Event, GroupsGone, NamespaceGone, NodeGone, NodeSeen, TaskGone
+from phalanx.world.world import World
+
+
+class _Meta(msgspec.Struct):
+    name: str
+    namespace: str = ""
+    uid: str = ""
+    resourceVersion: str = "0"  # noqa: N815 (the wire's name)
+
+
+class _Condition(msgspec.Struct):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class _StatusPart(msgspec.Struct):
+    conditions: list[_Condition] | None = None
+
+
+class _Object(msgspec.Struct):
+    metadata: _Meta
+    status: _StatusPart | None = None
+
+
+_object = msgspec.json.Decoder(_Object)
+
+
+@dataclass(slots=True)
+class Known:
+    """What is remembered of an object besides the model: enough to write to it."""
+
+    name: str
+    namespace: str
+    uid: str
+    version: int
+    #: (reason, message) of its PodScheduled=False condition, so that the same is not written again.
+    waiting: tuple[str, str] | None = None
+
+
+@dataclass(slots=True)
+class Feed:
+    """Applies what is heard to the world."""
+
+    world: World
+    schedulers: Collection[str]
+    kinds: tuple[Kind, ...] = WATCHED
+    known: dict[Kind, dict[str, Known]] = field(default_factory=dict[Kind, dict[str, Known]])
+    _synced: set[Kind] = field(default_factory=set[Kind])
+    #: Monotonic time of the last word from the server, per kind.
+    heard_at: dict[Kind, float] = field(default_factory=dict[Kind, float])
+    #: Deletions that no watch had told, found by listing again.
+    missed: int = 0
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether every kind was applied up to its list: nothing may be decided before."""
+        return all(kind in self._synced for kind in self.kinds)
+
+    @property
+    def lacking(self) -> list[str]:
+        """Name the kinds that are not there yet."""
+        return [f"{kind.kind} ({kind.api_version})" for kind in self.kinds if kind not in self._synced]
+
+    def of(self, kind: Kind, uid: str) -> Known | None:
+        """Return what is known of one object."""
+        return self.known.get(kind, {}).get(uid)
+
+    def put(self, kind: Kind, raw: msgspec.Raw, *, listed: bool = False) -> str:
+        """Take an object as it is now; return its uid. What is older than what we know is passed over."""
+        part = _object.decode(raw)
+        meta = part.metadata
+        version = int(meta.resourceVersion) if meta.resourceVersion.isdigit() else 0
+        table = self.known.setdefault(kind, {})
+        old = table.get(meta.uid)
+        if old is not None and (version < old.version or (version == old.version and not listed)):
+            return meta.uid
+        table[meta.uid] = Known(meta.name, meta.namespace, meta.uid, version, _waiting(part))
+        if old is None or version > old.version:
+            event = read_json(kind.kind, raw, self.schedulers, kind.api_version)
+            if event is not None:
+                self.world.apply(event)
+        return meta.uid
+
+    def gone(self, kind: Kind, raw: msgspec.Raw) -> None:
+        """Take a deletion."""
+        self._forget(kind, _object.decode(raw).metadata.uid)
+
+    def replaced(self, kind: Kind, seen: set[str]) -> None:
+        """A list is complete: what it does not hold was deleted while we did not look."""
+        absent = [uid for uid in self.known.get(kind, {}) if uid not in seen]
+        self.missed += len(absent)
+        for uid in absent:
+            self._forget(kind, uid)
+        self._synced.add(kind)
+        self.heard(kind)
+
+    def unsync(self, kind: Kind) -> None:
+        """Decide nothing until this kind was listed again."""
+        self._synced.discard(kind)
+
+    def heard(self, kind: Kind) -> None:
+        """Note that the server spoke."""
+        self.heard_at[kind] = time.monotonic()
+
+    def _forget(self, kind: Kind, uid: str) -> None:
+        old = self.known.get(kind, {}).pop(uid, None)
+        if old is None:
+            return
+        full = f"{old.namespace}/{old.name}" if old.namespace else old.name
+        self.world.refused.pop(f"{kind.kind} {full}", None)
+        event = self._gone_event(kind, old, full)
+        if event is not None:
+            self.world.apply(event)
+
+    def _gone_event(self, kind: Kind, old: Known, full: str) -> Event | None:
+        match kind.kind:
+            case "Pod":
+                return TaskGone(old.uid)
+            case "Node":
+                # A node of the same name may have been made anew before we heard that the old one went.
+                again = any(node.name == old.name for node in self.known[kind].values())
+                return None if again else NodeGone(old.name)
+            case "Namespace":
+                return NamespaceGone(old.name)
+        return GroupsGone(f"{kind.kind} {full}")
+
+
+def _waiting(part: _Object) -> tuple[str, str] | None:
+    for condition in (part.status.conditions if part.status else None) or ():
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return condition.reason, condition.message
+    return None
+
+
+__all__ = ["Feed", "Known", "NodeSeen"]

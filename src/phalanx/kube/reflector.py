@@ -1,0 +1,174 @@
+"""A reflector keeps one kind in step with the server: a paged list, then a watch, again and again.
+
+An end of the stream is not the end of anything; 410 comes as a status and as an event inside a 200; a silent
+connection is a dead one. Whatever a fresh list does not hold any more was deleted meanwhile.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from phalanx.kube.client import Client, Reply, StreamRefused, Unanswered
+from phalanx.kube.feed import Feed
+from phalanx.kube.kinds import Kind
+from phalanx.kube.log import Log
+
+PAGE = "1000"
+#: The server sends a bookmark about once a minute; twice that without a byte is silence.
+STALL = 130.0
+#: How often a kind that the cluster does not serve is looked for.
+ABSENT_RETRY = 30.0
+BACKOFF_MAX = 30.0
+
+
+class _Meta(msgspec.Struct):
+    resourceVersion: str = ""  # noqa: N815 (the wire's name)
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Page(msgspec.Struct):
+    metadata: _Meta
+    items: list[msgspec.Raw] | None = None
+
+
+class _Line(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _Bookmark(msgspec.Struct):
+    metadata: _Meta
+
+
+class _Status(msgspec.Struct):
+    code: int = 0
+    message: str = ""
+
+
+_page = msgspec.json.Decoder(_Page)
+_line = msgspec.json.Decoder(_Line)
+_bookmark = msgspec.json.Decoder(_Bookmark)
+_status = msgspec.json.Decoder(_Status)
+
+
+class Expired(Exception):  # noqa: N818
+    """The server no longer knows the version we stand at: list again."""
+
+
+class Reflector:
+    """Runs for ever; `feed` gets every object and every deletion."""
+
+    def __init__(self, client: Client, kind: Kind, feed: Feed, log: Log, wake: Callable[[], None]) -> None:
+        self.kind = kind
+        self._client = client
+        self._feed = feed
+        self._log = log
+        self._wake = wake
+        self._version: str | None = None
+        self._failures = 0
+        self._stream: asyncio.Task[None] | None = None
+
+    def relist(self) -> None:
+        """Forget where we stand: the next thing is a fresh list."""
+        self._version = None
+        self._feed.unsync(self.kind)
+        if self._stream is not None:
+            self._stream.cancel()
+
+    async def run(self) -> None:
+        """Keep in step until cancelled."""
+        while True:
+            try:
+                if self._version is None:
+                    await self._list()
+                self._stream = asyncio.create_task(self._watch())
+                try:
+                    await self._stream
+                except asyncio.CancelledError:
+                    if self._version is not None:
+                        raise
+                self._failures = 0
+            except Expired:
+                self._version = None
+            except StreamRefused as refusal:
+                await self._refused(refusal.reply)
+            except Unanswered as silence:
+                self._failures += 1
+                self._log.say("watch-interrupted", kind=self.kind.kind, why=str(silence))
+                await self._pause()
+
+    async def _refused(self, reply: Reply) -> None:
+        if reply.status == 410:
+            self._version = None
+            return
+        if reply.status == 404 and self.kind.optional:
+            self._version = None
+            self._feed.replaced(self.kind, set())
+            self._wake()
+            await asyncio.sleep(ABSENT_RETRY)
+            return
+        self._failures += 1
+        self._version = None
+        self._log.say("list-refused", kind=self.kind.kind, path=self.kind.path, answer=reply.message)
+        await (asyncio.sleep(reply.retry_after) if reply.status == 429 else self._pause())
+
+    async def _pause(self) -> None:
+        """Back off with jitter, so that many watchers do not come back at once."""
+        limit = min(0.1 * 2**self._failures, BACKOFF_MAX)
+        await asyncio.sleep(limit * (0.5 + random.random() / 2))  # noqa: S311 (spread, not secrecy)
+
+    async def _list(self) -> None:
+        seen: set[str] = set()
+        query = {"limit": PAGE}
+        while True:
+            reply = await self._client.request("GET", self.kind.path, query=query)
+            if not reply.ok:
+                raise StreamRefused(reply)
+            page = _page.decode(reply.body)
+            for raw in page.items or ():
+                seen.add(self._feed.put(self.kind, raw, listed=True))
+            if not page.metadata.continue_:
+                break
+            query = {"limit": PAGE, "continue": page.metadata.continue_}
+            # Decoding a page is a millisecond or more of work: let decisions and binds run in between.
+            await asyncio.sleep(0)
+        self._feed.replaced(self.kind, seen)
+        self._version = page.metadata.resourceVersion
+        self._wake()
+
+    async def _watch(self) -> None:
+        assert self._version is not None
+        query = {
+            "watch": "1", "allowWatchBookmarks": "true", "resourceVersion": self._version,
+            "timeoutSeconds": str(random.randint(300, 600)),  # noqa: S311
+        }  # fmt: skip
+        rest = b""
+        async for chunk in self._client.stream(self.kind.path, query, STALL):
+            rest += chunk
+            *lines, rest = rest.split(b"\n")
+            for line in _whole(lines):
+                self._take(line)
+            if lines:
+                self._feed.heard(self.kind)
+                self._wake()
+
+    def _take(self, line: bytes) -> None:
+        """Take one event of the stream."""
+        event = _line.decode(line)
+        match event.type:
+            case "ADDED" | "MODIFIED":
+                self._feed.put(self.kind, event.object)
+            case "DELETED":
+                self._feed.gone(self.kind, event.object)
+            case "ERROR":
+                status = _status.decode(event.object)
+                if status.code == 410:
+                    raise Expired
+                raise Unanswered(f"watch of {self.kind.kind}: {status.code} {status.message}")
+        self._version = _bookmark.decode(event.object).metadata.resourceVersion or self._version
+
+
+def _whole(lines: list[bytes]) -> Iterator[bytes]:
+    return (line for line in lines if line.strip())

@@ -1,0 +1,200 @@
+"""The scheduler on a real cluster: reflectors feed the world, cycles decide, the binder and the writers act.
+
+Everything runs on one event loop. A cycle is a few milliseconds of computing; whatever talks to the server waits
+beside it, so a slow bind never delays a decision.
+"""
+
+import asyncio
+import gc
+from dataclasses import dataclass
+
+from phalanx.engine.invariants import Violation
+from phalanx.engine.policy import Policy
+from phalanx.kube.binder import Binder, Settled
+from phalanx.kube.client import Client
+from phalanx.kube.clock import Clock
+from phalanx.kube.events import Events
+from phalanx.kube.evictions import evict
+from phalanx.kube.feed import Feed
+from phalanx.kube.groups import GroupStatus
+from phalanx.kube.leader import Leader
+from phalanx.kube.log import Log
+from phalanx.kube.metrics import Metrics
+from phalanx.kube.reflector import Reflector
+from phalanx.kube.status import Status
+from phalanx.kube.waves import Waves
+from phalanx.kube.writes import Writes
+from phalanx.loop import Loop
+from phalanx.model.outcome import Bound, Result
+from phalanx.model.plan import Bind, Plan
+from phalanx.world.world import World
+
+#: Events that arrive together are decided together; a person does not notice this much.
+GATHER = 0.02
+#: Start timeouts, backoffs and deadlines pass without any event.
+TICK = 1.0
+#: A gang whose bind was refused rests: 1, 2, 4 … seconds, so that a doomed one does not win every cycle.
+BACKOFF_MAX = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What an operator chooses."""
+
+    identity: str
+    controller: str = "phalanx"
+    wave_deadline: float = 120.0
+
+
+class Scheduler:
+    """Wires one cluster to one policy."""
+
+    def __init__(  # noqa: PLR0913 (the parts of a process, put together in one place)
+        self, client: Client, policy: Policy, leader: Leader | None, metrics: Metrics, log: Log, settings: Settings,
+    ) -> None:  # fmt: skip
+        self.clock = Clock()
+        self.world = World(policy.label_keys)
+        self.loop = Loop(self.world, policy)
+        self.feed = Feed(self.world, policy.scheduler_names)
+        self.leader = leader
+        self.metrics = metrics
+        self.log = log
+        self.client = client
+        #: Set when a plan broke a promise: nothing is bound until everything was listed anew.
+        self.stopped = False
+        self._wake = asyncio.Event()
+        self._refusals: dict[str, int] = {}
+        self.waves = Waves(settings.wave_deadline)
+        self.binder = Binder(client, self.feed, self.world, policy.scheduler_names, self.may_write, self._settled, log)
+        self.writes = Writes(client, self.may_write, lambda: not self.binder.idle, log)
+        self.events = Events(self.world, self.feed, self.writes, self.clock, settings.controller, settings.identity)
+        self.groups = GroupStatus(self.world, self.feed, self.writes, self.clock)
+        self.status = Status(self.world, self.feed, self.writes, self.events, self.clock, self.groups.tell)
+        self.reflectors = [Reflector(client, kind, self.feed, log, self._wake.set) for kind in self.feed.kinds]
+
+    @property
+    def ready(self) -> bool:
+        """Tell whether decisions rest on everything the server has."""
+        return self.feed.ready
+
+    def may_write(self) -> bool:
+        """The fence: asked before every write."""
+        return not self.stopped and (self.leader is None or self.leader.holds())
+
+    async def run(self) -> None:
+        """Schedule until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for reflector in self.reflectors:
+                group.create_task(reflector.run())
+            group.create_task(self.binder.run())
+            group.create_task(self.writes.run())
+            group.create_task(self._cycles())
+            if self.leader is not None:
+                group.create_task(self._follow_lease(self.leader))
+
+    async def _follow_lease(self, leader: Leader) -> None:
+        """On winning, look at everything anew: what we kept while somebody else wrote may have gaps."""
+        while True:
+            await leader.won.wait()
+            self.log.say("leading", lease=leader.name)
+            if self.feed.ready:
+                self.relist()
+            self._wake.set()
+            await leader.lost.wait()
+            self.log.say("no-longer-leading", lease=leader.name)
+            self.binder.drop()
+
+    def relist(self) -> None:
+        """List every kind again and compare."""
+        for reflector in self.reflectors:
+            reflector.relist()
+
+    async def _cycles(self) -> None:
+        first = True
+        while True:
+            try:
+                await asyncio.wait_for(self._wake.wait(), TICK)
+            except TimeoutError:
+                self.status.flush()
+            self._wake.clear()
+            if not self.feed.ready:
+                continue
+            if self.stopped:
+                self.stopped = False
+                self.log.say("resumed", missed=self.feed.missed)
+            if first:
+                first = False
+                self._settle_memory()
+            if self.may_write():
+                self.cycle()
+                await asyncio.sleep(GATHER)
+
+    def cycle(self) -> None:
+        """Decide once and hand over."""
+        started, now = self.clock.monotonic(), self.clock.now()
+        self.waves.review(self.world, started)
+        self._step_back(started)
+        if not self.world.due(now):
+            return
+        try:
+            plan = self.loop.cycle(now)
+        except Violation as violation:
+            self._stop(violation)
+            return
+        self.metrics.cycle(self.clock.monotonic() - started, plan)
+        self.binder.submit(plan.binds)
+        self.status.update(plan)
+        self._say(plan)
+
+    def _stop(self, violation: Violation) -> None:
+        """A broken promise stops binding, not the process: list everything anew, then go on."""
+        self.stopped = True
+        self.metrics.violation()
+        self.log.say("invariant-broken", promise=str(violation), then="binding stops until everything is listed anew")
+        self.relist()
+
+    def _step_back(self, now: float) -> None:
+        """Evict the members of gangs that could not be completed in time."""
+        for key, tasks in self.waves.overdue(self.world, now):
+            name = tasks[0].membership.gang if tasks[0].membership else tasks[0].full_name
+            self.log.say("stepping-back", gang=name, pods=len(tasks), why="not whole before its deadline")
+            self.events.tell(key, "Warning", "GangIncomplete", "Evicting", "not whole before its deadline: stepping back")
+            for task in tasks:
+                evict(self.writes, self.feed, task)
+
+    def _settled(self, settled: Settled) -> None:
+        """Take in one outcome, at once: the next cycle must see it."""
+        bind, now = settled.bind, self.clock.now()
+        self.metrics.bind(settled.result.value)
+        if settled.result is Result.UNKNOWN:
+            return
+        self.world.confirm(Bound(bind.uid, bind.node, settled.result, now))
+        if settled.result is Result.OK:
+            self._refusals.pop(bind.gang_key, None)
+            return
+        self.log.say("bind-refused", pod=bind.task, node=bind.node, gang=bind.gang, why=settled.why)
+        times = self._refusals[bind.gang_key] = self._refusals.get(bind.gang_key, 0) + 1
+        rest = min(2.0 ** (times - 1), BACKOFF_MAX)
+        self.world.rest(bind.gang_key, now + rest, f"its bind was refused: {settled.why}")
+        self._wake.set()
+
+    def _say(self, plan: Plan) -> None:
+        """One line per gang that got places; what waits is in its status."""
+        places: dict[tuple[str, str], dict[str, int]] = {}
+        for step in plan.steps:
+            if isinstance(step, Bind):
+                nodes = places.setdefault((step.gang_key, step.gang), {})
+                nodes[step.node] = nodes.get(step.node, 0) + 1
+        for (key, gang), nodes in places.items():
+            shown = ", ".join(f"{node} ×{count}" for node, count in list(nodes.items())[:4])
+            more = f" and {len(nodes) - 4} more nodes" if len(nodes) > 4 else ""
+            count = sum(nodes.values())
+            self.log.say("decided", gang=gang, pods=count, nodes=shown + more)
+            self.events.tell(key, "Normal", "Scheduled", "Binding", f"{count} pods: {shown}{more}")
+            self.groups.tell(key, None)
+
+    def _settle_memory(self) -> None:
+        """What the first lists made stays: keep the collector from walking it again and again."""
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)

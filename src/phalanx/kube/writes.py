@@ -1,0 +1,94 @@
+"""Writes that nobody waits for: conditions, events, evictions. They give way to binds and are never lost silently."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from phalanx.kube.client import Client, Reply, Unanswered
+from phalanx.kube.log import Log
+
+WORKERS = 8
+#: Beyond this the oldest is dropped: a flood of reasons must not fill the memory.
+QUEUE_MAX = 20_000
+TRIES_MAX = 6
+PAUSE_MAX = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One request, and what to do with its answer."""
+
+    method: str
+    path: str
+    body: bytes
+    content_type: str = "application/json"
+    done: Callable[[Reply], None] | None = None
+    #: Asked again just before sending: what was true when it was queued may not be any more.
+    still_true: Callable[[], bool] | None = None
+
+
+class Writes:
+    """A bounded queue with a few workers."""
+
+    def __init__(self, client: Client, fence: Callable[[], bool], busy: Callable[[], bool], log: Log) -> None:
+        self._client = client
+        self._fence = fence
+        self._busy = busy
+        self._log = log
+        self._waiting: deque[Write] = deque()
+        self._there = asyncio.Event()
+        self.dropped = 0
+        self.sent = 0
+
+    def submit(self, write: Write) -> None:
+        """Queue a write; never waits."""
+        if len(self._waiting) >= QUEUE_MAX:
+            self._waiting.popleft()
+            self.dropped += 1
+        self._waiting.append(write)
+        self._there.set()
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether nothing is queued."""
+        return not self._waiting
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(WORKERS):
+                group.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            if not self._waiting:
+                self._there.clear()
+                await self._there.wait()
+                continue
+            if self._busy():
+                await asyncio.sleep(0.02)
+                continue
+            await self._send(self._waiting.popleft())
+
+    async def _send(self, write: Write) -> None:
+        for attempt in range(TRIES_MAX):
+            if not self._fence() or not (write.still_true is None or write.still_true()):
+                return
+            pause = min(0.1 * 2**attempt, PAUSE_MAX)
+            try:
+                self.sent += 1
+                reply = await self._client.request(
+                    write.method, write.path, body=write.body, content_type=write.content_type
+                )
+            except Unanswered:
+                await asyncio.sleep(pause)
+                continue
+            if reply.status != 429 and reply.status < 500:
+                if not reply.ok and reply.status not in {404, 409}:
+                    self._log.say("write-refused", path=write.path, answer=reply.message)
+                if write.done is not None:
+                    write.done(reply)
+                return
+            await asyncio.sleep(max(pause, reply.retry_after if reply.status == 429 else 0.0))
+        self._log.say("write-given-up", path=write.path, tries=TRIES_MAX)

@@ -1,0 +1,6 @@
+"""For tests of ours and of plugin authors: a cluster in a few lines of text, the whole plan out."""
+
+from phalanx.sim.lines import ScenarioError
+from phalanx.testing.scenario import check, check_run, plan, run_text
+
+__all__ = ["ScenarioError", "check", "check_run", "plan", "run_text"]
