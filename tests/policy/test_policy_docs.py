@@ -3,19 +3,15 @@
 import re
 import tomllib
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import yaml
 
-from phalanx.engine.core import decide
-from phalanx.model.events import NodeSeen, TaskSeen
-from phalanx.model.node import Node
-from phalanx.model.task import Shape, Task
 from phalanx.policy.load import PolicyError, parse_policy, preset_names
 from phalanx.policy.registry import ACTIONS, PLUGINS
 from phalanx.policy.sections import KEYS
-from phalanx.world.world import World
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -54,15 +50,13 @@ def few_pods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return blocks("plugins.md", "yaml")[0]
 
 
-def test_the_plugin_of_the_page_does_what_it_says(few_pods: str) -> None:
-    world = World()
-    world.apply(NodeSeen(Node("n1", allocatable={"cpu": 8000, "pods": 110})))
-    for name in ("a", "b", "c"):
-        world.apply(TaskSeen(Task(name, "default", name, Shape((("cpu", 1000), ("pods", 1)), (1000, 0)))))
-    *binds, wait = decide(world.compile(0.0), parse_policy(few_pods, "mine.yaml")).text().splitlines()
-    assert binds == ["bind default/a n1", "bind default/b n1"]
-    assert wait.startswith("wait default/c 1 full: ")
-    assert wait.endswith("1 with 2 pods already")
+def test_the_plugin_of_the_page_passes_the_test_of_the_page(
+    few_pods: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.yaml").write_text(few_pods)
+    (tmp_path / "story.py").write_text(blocks("plugins.md", "python")[1])
+    monkeypatch.chdir(tmp_path)
+    import_module("story").test_a_node_takes_no_more_pods_than_its_limit()
 
 
 def test_the_plugin_of_the_page_checks_its_argument(few_pods: str) -> None:

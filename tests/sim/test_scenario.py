@@ -39,7 +39,7 @@ def mistakes(text: str) -> list[str]:
 
 def test_a_node_line_is_a_real_node() -> None:
     scenario = read_scenario(
-        "node n1 gpu=8 cpu=64 memory=512Gi label:zone=a taint:gpu=h100:NoSchedule taint:old:NoExecute cordoned not-ready"
+        "node n1 gpu=8 cpu=64 label:zone=a taint:gpu=h100:NoSchedule taint:old:NoExecute cordoned not-ready"
     )
     assert node_document(scenario.nodes[0]) == {
         "apiVersion": "v1",
@@ -53,7 +53,7 @@ def test_a_node_line_is_a_real_node() -> None:
             ],
         },
         "status": {
-            "allocatable": {"pods": "110", "nvidia.com/gpu": "8", "cpu": "64", "memory": "512Gi"},
+            "allocatable": {"pods": "110", "nvidia.com/gpu": "8", "cpu": "64"},
             "conditions": [{"type": "Ready", "status": "False"}],
         },
     }
@@ -116,11 +116,11 @@ def test_a_pod_says_where_it_runs_what_it_tolerates_and_which_port_it_takes() ->
     assert web.shape.node_selector is not None
     assert [(one.key, one.values) for one in web.shape.node_selector.labels] == [("zone", ("a",))]
     assert (web.controlled, anyone.controlled, anyone.ours) == (False, True, False)
-    assert anyone.shape.tolerations == (
+    assert set(anyone.shape.tolerations) == {
         Toleration(operator="Exists"),
         Toleration("gpu", "Exists"),
         Toleration("gpu", "Equal", "h100", "NoSchedule"),
-    )
+    }
 
 
 def test_names_expand_to_ranges_and_members_arrive_one_by_one() -> None:
@@ -181,8 +181,8 @@ def test_chance_is_drawn_by_seed_and_another_gang_changes_nothing_for_this_one()
         ("\n\nnode", "3: node: the name is missing: node NAME"),
         ("node gpu=8", "1: node: the name is missing: node NAME gpu=8"),
         ("node N1", "1: node N1: allowed is a name of lower-case letters, digits, - and ."),
-        ("node n4..n1 cpu=1", "1: node n4..n1: found a range that is none, allowed is NAME1..NAME4 with rising numbers"),
-        ("node n1..m4 cpu=1", "1: node n1..m4: found a range that is none, allowed is NAME1..NAME4 with rising numbers"),
+        ("node n4..n1", "1: node n4..n1: found a range that is none, allowed is NAME1..NAME4 with rising numbers"),
+        ("node n1..m4", "1: node n1..m4: found a range that is none, allowed is NAME1..NAME4 with rising numbers"),
         ("node n0..n999999", "1: node n0..n999999: found 1000000 names, allowed are at most 100000"),
         ("gang g", "1: gang g: members: missing, allowed is members=…"),
         ("gang g members", "1: gang g: members: the value is missing, allowed is members=…"),
@@ -192,7 +192,10 @@ def test_chance_is_drawn_by_seed_and_another_gang_changes_nothing_for_this_one()
         ("pod p gpu=1 nvidia.com/gpu=1", "1: pod p: nvidia.com/gpu: given twice, allowed is once"),
         ("pod p gpu=0.5", "1: pod p: gpu: found '0.5', allowed is a whole number of nvidia.com/gpu"),
         ("pod p cpu=-1", "1: pod p: cpu: found '-1', allowed is zero or more"),
-        ("pod p priority=high", "1: pod p: priority: found 'high', allowed is a whole number from -2147483648 to 2147483647"),
+        (
+            "pod p priority=high",
+            "1: pod p: priority: found 'high', allowed is a whole number from -2147483648 to 2147483647",
+        ),
         ("pod p port=0", "1: pod p: port: found '0', allowed is a port from 1 to 65535"),
         ("pod p created=5x", "1: pod p: created: found '5x', allowed is a duration such as 90s, 5m, 1h30m or 2d"),
         (
@@ -204,13 +207,15 @@ def test_chance_is_drawn_by_seed_and_another_gang_changes_nothing_for_this_one()
         ("node n1 label:zone", "1: node n1: found 'label:zone', allowed is label:KEY=VALUE"),
         (
             "node n1 taint:gpu:NoShedule",
-            "1: node n1: found 'taint:gpu:NoShedule', allowed is taint:KEY[=VALUE]:EFFECT with an effect of"
-            " NoSchedule, PreferNoSchedule, NoExecute; did you mean NoSchedule?",
+            (
+                "1: node n1: found 'taint:gpu:NoShedule', allowed is taint:KEY[=VALUE]:EFFECT with an effect of"
+                " NoSchedule, PreferNoSchedule, NoExecute; did you mean NoSchedule?"
+            ),
         ),
         ("node n1\nnode n1", "1: node n1: found 2 nodes of this name, allowed is one"),
-        ("node n1\npod p on=n2", "2: p: on: found n2, which is no node; did you mean n1?"),
+        ("node node-1\npod p on=nodee-1", "2: p: on: found nodee-1, which is no node; did you mean node-1?"),
         ("pod p\ngang p members=1", "1: pod p: found another pod or gang of this name, allowed is one"),
-        ("node n1\nfail n2 at=1h", "2: fail n2: no node has this name; did you mean n1?"),
+        ("node node-1\nfail node1 at=1h", "2: fail node1: no node has this name; did you mean node-1?"),
         ("fail n1", "1: fail n1: at: missing, allowed is at=…"),
         (
             "gang training members=1\nscale trainin members=2 at=1h",
@@ -241,10 +246,8 @@ def test_every_line_with_a_mistake_is_told_at_once() -> None:
 
 
 def test_what_only_the_dialect_refuses_is_told_with_its_line_too() -> None:
-    [mistake] = mistakes(
-        "pod a\ngang b members=1 runtime=50d created=1d minimum=1 maximum=1 start-timeout=99d\npod c not.a/=1"
-    )
-    assert mistake.startswith("scenario:3: Pod default/c: ")
+    [mistake] = mistakes("pod a\n\ngang b members=1 runtime=9000d")
+    assert mistake.startswith("scenario:3: Pod default/b-0: metadata.annotations[phalanx.dev/expected-runtime]: ")
 
 
 def test_a_huge_word_gives_a_short_line() -> None:
@@ -254,8 +257,14 @@ def test_a_huge_word_gives_a_short_line() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value", "again"),
-    [("90s", 90, "1m30s"), ("1h30m", 5400, "1h30m"), ("2d", 172800, "2d"), ("1d12h", 129600, "1d12h"), ("0.5s", 0.5, "0.5s")],
-)  # fmt: skip
+    [
+        ("90s", 90, "1m30s"),
+        ("1h30m", 5400, "1h30m"),
+        ("2d", 172800, "2d"),
+        ("1d12h", 129600, "1d12h"),
+        ("0.5s", 0.5, "0.5s"),
+    ],
+)
 def test_durations_are_read_and_written(text: str, value: float, again: str) -> None:
     assert (seconds(text), written(value)) == (value, again)
 
@@ -264,12 +273,13 @@ _WORDS = st.one_of(
     st.sampled_from([word for kind in words.VALUES for word in words.allowed(kind)]),
     st.text(max_size=8),
 )
+_VALUES = st.one_of(st.sampled_from(["1", "8Gi", "1h", "n1", "a"]), st.text(max_size=5))
 _LINES = st.builds(
     lambda kind, name, pairs: " ".join([kind, name, *(f"{word}={value}" for word, value in pairs)]),
     st.sampled_from([*words.VALUES, "", "nodes"]),
     st.one_of(st.sampled_from(["n1", "n1..n3", "a", "x..y"]), st.text(max_size=5)),
-    st.lists(st.tuples(_WORDS, st.one_of(st.sampled_from(["1", "8Gi", "1h", "n1", "a"]), st.text(max_size=5))), max_size=4),
-)  # fmt: skip
+    st.lists(st.tuples(_WORDS, _VALUES), max_size=4),
+)
 
 
 @given(st.lists(_LINES, max_size=6))

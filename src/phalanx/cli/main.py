@@ -5,7 +5,6 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 
 from cyclopts import App, CycloptsError
 
@@ -28,9 +27,7 @@ def app(wanted: str | None = None) -> App:
         help="All together, or not at all: an AI-native workload scheduler for Kubernetes.",
     )
     for name in [wanted] if wanted in _COMMANDS else _COMMANDS:
-        module = f"phalanx.cli.{name}"
-        if find_spec(module):
-            import_module(module).register(phalanx)
+        import_module(f"phalanx.cli.{name}").register(phalanx)
     return phalanx
 
 

@@ -52,7 +52,11 @@ _LABELS = {
 def hold(pod: objects.Pod) -> Hold | None:
     """Return the first constraint that this version does not honour, or None."""
     annotations, labels = pod.metadata.annotations or {}, pod.metadata.labels or {}
-    return next(_of_spec(pod.spec), None) or next(_of_markers(annotations, labels), None)
+    return (
+        next(_of_spec(pod.spec), None)
+        or next(_of_two_gangs(pod.spec, annotations), None)
+        or next(_of_markers(annotations, labels), None)
+    )
 
 
 def _of_spec(spec: objects.PodSpec) -> Iterator[Hold]:
@@ -65,13 +69,8 @@ def _of_spec(spec: objects.PodSpec) -> Iterator[Hold]:
         if spread.when_unsatisfiable != "ScheduleAnyway":
             yield Hold(f"spec.topologySpreadConstraints[{index}]", f"DoNotSchedule is {_LATER}")
     yield from _of_volumes(spec.volumes or ())
-    for name, value in (
-        ("resourceClaims", spec.resource_claims or None),
-        ("workloadRef", spec.workload_ref),
-        ("schedulingGroup", spec.scheduling_group),
-    ):
-        if value is not None:
-            yield Hold(f"spec.{name}", _LATER)
+    if spec.resource_claims:
+        yield Hold("spec.resourceClaims", _LATER)
     yield from _of_node_features(spec)
 
 
@@ -98,6 +97,15 @@ def _of_node_features(spec: objects.PodSpec) -> Iterator[Hold]:
             for rule in container.restart_policy_rules or ():
                 if rule.action == "RestartAllContainers":
                     yield Hold(f"spec.{listed}[{index}].restartPolicyRules", f"RestartAllContainers is {_LATER}")
+
+
+def _of_two_gangs(spec: objects.PodSpec, annotations: dict[str, str]) -> Iterator[Hold]:
+    references = (("spec.schedulingGroup", spec.scheduling_group), ("spec.workloadRef", spec.workload_ref))
+    named = [field for field, value in references if value is not None]
+    if named:
+        named += [f"metadata.annotations[{key}]" for key in native.DEFINING if key in annotations]
+        if len(named) > 1:
+            yield Hold(named[0], f"contradicts {named[1]}: a pod is in one gang, and one of them says which")
 
 
 def _of_markers(annotations: dict[str, str], labels: dict[str, str]) -> Iterator[Hold]:

@@ -1,6 +1,7 @@
 """Gangs by annotation (`phalanx.dev/*`), for people who use no other system."""
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 
 from phalanx.dialects.mistakes import NAME_ALLOWED, FieldError, Mistakes, is_name, one_of
@@ -26,8 +27,13 @@ ANNOTATIONS = (
     GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM, START_TIMEOUT, EXPECTED_RUNTIME,
     PREEMPTIBLE, TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, PATIENCE,
 )  # fmt: skip
+#: These say which gang a pod is in and what makes it whole: they contradict an object that says so.
+DEFINING = (GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM)
 #: What a gang says of itself; the same strings mean the same membership.
 _OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIME})
+
+#: What may be wished for a gang whoever says who belongs to it.
+_WISHES = (START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_PREFERRED, PATIENCE)
 
 COUNT_MAX = 2**31 - 1
 _COUNT = re.compile(r"[0-9]{1,10}", re.ASCII)
@@ -47,6 +53,24 @@ def membership(annotations: dict[str, str], namespace: str, mistakes: Mistakes) 
     except FieldError as mistake:
         mistakes.note(mistake.field, mistake.message)
         return None
+
+
+def refine(said: Membership, annotations: dict[str, str], mistakes: Mistakes) -> Membership:
+    """Return what another dialect says of a pod's gang, with the wishes that its annotations add."""
+    given = {key: annotations[key] for key in _WISHES if key in annotations}
+    if not given:
+        return said
+    try:
+        return replace(
+            said,
+            start_timeout=_start_timeout(given) or said.start_timeout,
+            preemptible=_flag(PREEMPTIBLE, given),
+            topology_preferred=_level(TOPOLOGY_PREFERRED, given),
+            patience=_seconds(PATIENCE, given),
+        )
+    except FieldError as mistake:
+        mistakes.note(mistake.field, mistake.message)
+        return said
 
 
 def expected_runtime(annotations: dict[str, str], mistakes: Mistakes) -> float | None:
@@ -82,16 +106,13 @@ def _membership(namespace: str, gang: str, values: tuple[str | None, ...]) -> Me
         _check_name(SUBGROUP, subgroup)
     elif subgroup_minimum is not None:
         raise _mistake(SUBGROUP_MINIMUM, f"found {subgroup_minimum}, allowed only with {SUBGROUP}")
-    start_timeout = _seconds(START_TIMEOUT, given)
-    if start_timeout == 0:
-        raise _mistake(START_TIMEOUT, "found 0, allowed is more than zero")
     return Membership(
         gang=f"{namespace}/{gang}",
         minimum=minimum,
         maximum=maximum,
         subgroup=subgroup,
         subgroup_minimum=subgroup_minimum,
-        start_timeout=start_timeout,
+        start_timeout=_start_timeout(given),
         preemptible=_flag(PREEMPTIBLE, given),
         topology_required=_level(TOPOLOGY_REQUIRED, given),
         topology_preferred=_level(TOPOLOGY_PREFERRED, given),
@@ -125,6 +146,13 @@ def _seconds(key: str, given: dict[str, str]) -> float | None:
         return duration(text)
     except ValueError as error:
         raise _mistake(key, str(error)) from None
+
+
+def _start_timeout(given: dict[str, str]) -> float | None:
+    seconds = _seconds(START_TIMEOUT, given)
+    if seconds == 0:
+        raise _mistake(START_TIMEOUT, "found 0, allowed is more than zero")
+    return seconds
 
 
 def _flag(key: str, given: dict[str, str]) -> bool:

@@ -170,6 +170,20 @@ class Volume(Struct, gc=False, rename="camel"):
     vsphere_volume: Any = None
 
 
+class WorkloadRef(Struct, gc=False, rename="camel"):
+    """The group of a Workload that a pod of Kubernetes 1.35 is in."""
+
+    name: str | None = None
+    pod_group: str | None = None
+    pod_group_replica_key: str | None = None
+
+
+class SchedulingGroup(Struct, gc=False, rename="camel"):
+    """The PodGroup that a pod of Kubernetes 1.36 or later is in."""
+
+    pod_group_name: str | None = None
+
+
 class PodSpec(Struct, gc=False, rename="camel"):
     """What a pod asks for."""
 
@@ -190,8 +204,8 @@ class PodSpec(Struct, gc=False, rename="camel"):
     scheduling_gates: list[Gate] | None = None
     volumes: list[Volume] | None = None
     resource_claims: list[Any] | None = None
-    workload_ref: Any = None
-    scheduling_group: Any = None
+    workload_ref: WorkloadRef | None = None
+    scheduling_group: SchedulingGroup | None = None
 
 
 class Condition(Struct, gc=False, rename="camel"):

@@ -2,10 +2,11 @@
 
 from collections.abc import Collection
 
-from phalanx.dialects import constraints, holds, native, objects
+from phalanx.dialects import constraints, holds, native, objects, workload_pods
 from phalanx.dialects.mistakes import NAME_ALLOWED, Mistakes, is_name
 from phalanx.dialects.shapes import shape_of
 from phalanx.dialects.timestamps import moment
+from phalanx.model.gang import Membership
 from phalanx.model.quantity import shown
 from phalanx.model.task import Hold, State, Task
 
@@ -34,7 +35,7 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
     created = moment(meta.creation_timestamp, "metadata.creationTimestamp", mistakes) or 0.0
     shape = shape_of(pod, namespace, mistakes, on_node=node is not None)
     # A bad annotation on a pod that runs already takes it out of its gang and not out of the books.
-    membership = native.membership(annotations, namespace, mistakes)
+    membership = _membership(spec, annotations, namespace, mistakes)
     deleted = moment(meta.deletion_timestamp, "metadata.deletionTimestamp", mistakes)
     return Task(
         uid=meta.uid or f"{namespace}/{name}",
@@ -59,6 +60,16 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
         expected_runtime=native.expected_runtime(annotations, mistakes),
         hold=mistakes.first or (_hold(pod, state) if ours else None),
     )
+
+
+def _membership(
+    spec: objects.PodSpec, annotations: dict[str, str], namespace: str, mistakes: Mistakes
+) -> Membership | None:
+    """Return what a pod says of its gang. A reference in its spec goes before annotations (both: see `holds`)."""
+    referred = workload_pods.membership(spec, namespace, mistakes)
+    if referred is None:
+        return native.membership(annotations, namespace, mistakes)
+    return native.refine(referred, annotations, mistakes)
 
 
 def _state(pod: objects.Pod) -> State:

@@ -1,4 +1,4 @@
-"""The door of the core dialect: one Kubernetes object in, one event out, never an exception.
+"""The door of the dialects: one Kubernetes object in, one event out, never an exception.
 
 An object that cannot be read is `Refused` with the field and a sentence. Only a pod on a node is never refused:
 it runs and takes room, so as much of it is read as can be (`salvage`).
@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from phalanx.dialects import objects
-from phalanx.dialects.mistakes import NAME_ALLOWED, UNREADABLE, FieldError, is_name, of_wrong_type
+from phalanx.dialects import objects, workload, workload_objects
+from phalanx.dialects.mistakes import NAME_ALLOWED, UNREADABLE, FieldError, is_name, of_wrong_type, one_of
 from phalanx.dialects.nodes import read_node
 from phalanx.dialects.pods import read_pod
 from phalanx.dialects.salvage import on_which_node, salvage
@@ -43,11 +43,25 @@ def _namespace(namespace: objects.Namespace, schedulers: Collection[str]) -> Eve
     return NamespaceSeen(name, {**(namespace.metadata.labels or {}), "kubernetes.io/metadata.name": name})
 
 
-#: (API group, kind) -> its reader.
+def _groups(type_: Any, read_: Callable[[Any, str], Event], *versions: str) -> dict[str, _Kind]:
+    """Return a reader for each version of a kind that describes groups."""
+
+    def of(version: str) -> Callable[[Any, Collection[str]], Event]:
+        return lambda one, _: read_(one, version)
+
+    return {version: _kind(type_, of(version), namespaced=True) for version in versions}
+
+
+#: (API group, kind) -> apiVersion -> its reader.
 _KINDS = {
-    ("", "Pod"): _kind(objects.Pod, lambda pod, names: TaskSeen(read_pod(pod, names)), namespaced=True),
-    ("", "Node"): _kind(objects.Node, lambda node, _: NodeSeen(read_node(node))),
-    ("", "Namespace"): _kind(objects.Namespace, _namespace),
+    ("", "Pod"): {"v1": _kind(objects.Pod, lambda pod, names: TaskSeen(read_pod(pod, names)), namespaced=True)},
+    ("", "Node"): {"v1": _kind(objects.Node, lambda node, _: NodeSeen(read_node(node)))},
+    ("", "Namespace"): {"v1": _kind(objects.Namespace, _namespace)},
+    (workload.GROUP, "Workload"): {
+        **_groups(workload_objects.Workload, workload.read_workload, workload.WITH_GROUPS),
+        **_groups(workload_objects.Templates, workload.read_templates, *workload.CONDITIONS),
+    },
+    (workload.GROUP, "PodGroup"): _groups(workload_objects.PodGroup, workload.read_group, *workload.CONDITIONS),
 }
 
 
@@ -58,13 +72,14 @@ def read(document: Mapping[str, Any], schedulers: Collection[str]) -> Event | No
     kind, version = document.get("kind"), document.get("apiVersion")
     if not isinstance(kind, str) or not kind:
         return Refused("Object", _name(document, namespaced=True), "kind", f"found {shown(kind)}, allowed is a kind")
-    group, _, number = version.rpartition("/") if isinstance(version, str) else ("", "", version)
-    reader = _KINDS.get((group, kind))
-    if reader is None:
+    group = version.rpartition("/")[0] if isinstance(version, str) else ""
+    readers = _KINDS.get((group, kind))
+    if readers is None:
         return None
-    if number != "v1":
-        name = _name(document, namespaced=reader.namespaced)
-        return Refused(kind, name, "apiVersion", f"found {shown(version)}, allowed is v1")
+    reader = readers.get(version) if isinstance(version, str) else None
+    if reader is None:
+        name = _name(document, namespaced=any(one.namespaced for one in readers.values()))
+        return Refused(kind, name, "apiVersion", one_of(version, tuple(readers)))
     return _read(kind, reader, document, schedulers)
 
 
@@ -81,25 +96,27 @@ def _read(kind: str, reader: _Kind, document: Mapping[str, Any], schedulers: Col
     return Refused(kind, name, field, message)
 
 
-def read_json(kind: str, data: bytes | msgspec.Raw, schedulers: Collection[str]) -> Event | None:
-    """Return the event of an object of the core group as the API server sends it; None for an unknown kind."""
-    reader = _KINDS.get(("", kind))
+def read_json(
+    kind: str, data: bytes | msgspec.Raw, schedulers: Collection[str], api_version: str = "v1"
+) -> Event | None:
+    """Return the event of an object as the API server sends it; None for an unknown kind or version."""
+    reader = _KINDS.get((api_version.rpartition("/")[0], kind), {}).get(api_version)
     if reader is None:
         return None
     try:
         return reader.event(reader.decoder.decode(data), schedulers)
     except (FieldError, *UNREADABLE):
         # Rare, and worth a second reading: only the whole document can say what stood in the field.
-        return _read_again(kind, data, schedulers)
+        return _read_again(kind, data, schedulers, api_version)
 
 
-def _read_again(kind: str, data: bytes | msgspec.Raw, schedulers: Collection[str]) -> Event | None:
+def _read_again(kind: str, data: bytes | msgspec.Raw, schedulers: Collection[str], api_version: str) -> Event | None:
     try:
         document = msgspec.json.decode(data)
     except UNREADABLE as error:
         return Refused(kind, "", "", f"found no JSON: {shown(str(error))}")
     # The items of a list do not say what they are.
-    whole = {"apiVersion": "v1", "kind": kind, **document} if isinstance(document, dict) else document
+    whole = {"apiVersion": api_version, "kind": kind, **document} if isinstance(document, dict) else document
     return read(whole, schedulers)
 
 

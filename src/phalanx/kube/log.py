@@ -7,7 +7,6 @@ around is escaped, and no value is longer than a screen.
 import json
 import re
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Literal, TextIO
@@ -25,16 +24,14 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./:@%+,()\[\]-]+", re.ASCII)
 class Log:
     """Says what happened, on standard error unless told otherwise."""
 
-    def __init__(
-        self, form: Form = "text", stream: TextIO | None = None, now: Callable[[], float] = Clock().now
-    ) -> None:
+    def __init__(self, form: Form = "text", stream: TextIO | None = None, clock: Clock | None = None) -> None:
         self._line = _json if form == "json" else _text
         self._stream = stream
-        self._now = now
+        self._clock = clock or Clock()
 
     def say(self, what: str, /, **fields: Value) -> None:
         """Write one line. Fields without a value are left out."""
-        line = self._line(_stamp(self._now()), what, {key: _short(value) for key, value in fields.items()})
+        line = self._line(_stamp(self._clock.now()), what, {key: _short(value) for key, value in fields.items()})
         # Looked up each time: whoever redirects standard error means this log too. A reader that went away must not
         # stop the scheduler.
         with suppress(OSError, ValueError):
@@ -44,7 +41,9 @@ class Log:
 
 
 def _text(when: str, what: str, fields: dict[str, Value]) -> str:
-    return " ".join([when, _shown(what), *(f"{key}={_shown(value)}" for key, value in fields.items() if value is not None)])
+    return " ".join(
+        [when, _shown(what), *(f"{key}={_shown(value)}" for key, value in fields.items() if value is not None)]
+    )
 
 
 def _json(when: str, what: str, fields: dict[str, Value]) -> str:

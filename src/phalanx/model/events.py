@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from phalanx.model.gang import Condition, Group
 from phalanx.model.node import Node
 from phalanx.model.task import Task
 
@@ -51,6 +52,28 @@ class NamespaceGone:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupsSeen:
+    """An object that describes groups of pods appeared or changed."""
+
+    #: `Kind namespace/name`, as its pods' `Membership.owner`.
+    owner: str
+    groups: tuple[Group, ...]
+    #: These serve whoever writes the object's status; no decision looks at them.
+    api_version: str = ""
+    uid: str = ""
+    generation: int = 0
+    #: None: nobody has written one yet.
+    condition: Condition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupsGone:
+    """An object that describes groups of pods was deleted."""
+
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """An object could not be read. It is set aside with a sentence; everything else proceeds."""
 
@@ -69,4 +92,6 @@ class Refused:
         return where + self.message
 
 
-Event = NodeSeen | NodeGone | TaskSeen | TaskGone | NamespaceSeen | NamespaceGone | Refused
+Event = (
+    NodeSeen | NodeGone | TaskSeen | TaskGone | NamespaceSeen | NamespaceGone | GroupsSeen | GroupsGone | Refused
+)

@@ -19,7 +19,7 @@ class Membership:
     """What one pod says of its gang. Members should agree; what they may differ in is in `world.gangs`."""
 
     gang: str
-    #: None: the annotation is missing, and the gang is held until it is there.
+    #: None: another object says it (`owner`), or the annotation is missing and the gang is held until it is there.
     minimum: int | None
     maximum: int | None = None
     subgroup: str | None = None
@@ -29,6 +29,43 @@ class Membership:
     topology_required: str | None = None
     topology_preferred: str | None = None
     patience: float | None = None
+    #: The object that describes the gang, as `Kind namespace/name`; None: its pods do, by annotation.
+    owner: str | None = None
+    #: The group of that object, and which copy of the group.
+    group: str | None = None
+    replica: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What an object says of one gang whose pods only refer to it."""
+
+    #: Unique inside its object.
+    name: str
+    #: None: its pods need not start together (the policy `basic`).
+    minimum: int | None
+    #: None: that of its pods counts.
+    priority: int | None = None
+    #: Every pod must have the priority of the group.
+    priority_binds: bool = False
+    #: Its pods may be evicted one by one; otherwise all of them or none.
+    disrupted_singly: bool = True
+    topology_required: str | None = None
+    #: Why none of its pods may be placed: the field and a sentence.
+    hold: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What an object's status says of the scheduling of its group."""
+
+    status: str
+    reason: str = ""
+    message: str = ""
+    #: When the status became what it is, as it is written there.
+    since: str = ""
+    #: Of the object's generations, the one that it speaks of.
+    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)

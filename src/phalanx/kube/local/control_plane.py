@@ -64,7 +64,10 @@ class ControlPlane:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._undo.close()
+        with self._undo:
+            # A crash that nobody saw would otherwise pass for a quiet cluster.
+            if error is None:
+                self._processes.check()
 
     @property
     def url(self) -> str:
@@ -116,6 +119,7 @@ class ControlPlane:
 
     def kubectl(self, *arguments: str, stdin: str = "", kubeconfig: Path | None = None) -> str:
         """Run kubectl as the administrator, or with another kubeconfig, and return what it prints."""
+        self._processes.check()
         # The discovery cache stays in the folder: in the user's home, a port used again would find old answers.
         flags = [f"--kubeconfig={kubeconfig or self.kubeconfig}", f"--cache-dir={self._folder / 'kubectl'}"]
         command = [str(self._binaries["kubectl"]), *flags, *arguments]

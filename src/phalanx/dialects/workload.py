@@ -1,0 +1,144 @@
+"""Kubernetes' own gangs: the Workload objects of 1.35, the PodGroup objects of 1.36 and 1.37.
+
+Each release serves an API of its own and none of the others. In 1.35 the pods refer to a Workload and one of its
+groups; from 1.36 on they refer to a PodGroup, and a Workload is no more than a template that controllers copy.
+"""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from phalanx.dialects import workload_objects as api
+from phalanx.dialects.mistakes import NAME_ALLOWED, FieldError, is_name, one_of
+from phalanx.model.events import GroupsSeen
+from phalanx.model.gang import Condition, Group
+from phalanx.model.quantity import shown
+
+GROUP = "scheduling.k8s.io"
+#: The version in which Workloads have groups themselves, and no status.
+WITH_GROUPS = f"{GROUP}/v1alpha1"
+#: The versions with PodGroups, and the condition of their status that tells how their scheduling goes.
+CONDITIONS = {
+    f"{GROUP}/v1alpha2": "PodGroupScheduled",
+    f"{GROUP}/v1alpha3": "PodGroupInitiallyScheduled",
+    f"{GROUP}/v1beta1": "PodGroupInitiallyScheduled",
+}
+
+_LATER = "not honoured by this version"
+_COUNT_ALLOWED = f"a whole number from 1 to {2**31 - 1}"
+_LABEL_KEY = re.compile(
+    r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?", re.ASCII
+)
+
+
+def read_workload(workload: api.Workload, api_version: str) -> GroupsSeen:
+    """Return the groups of a v1alpha1 Workload, or raise the first mistake in it."""
+    groups: dict[str, Group] = {}
+    for index, one in enumerate(workload.spec.pod_groups or ()):
+        path = f"spec.podGroups[{index}]"
+        _check_name(one.name, f"{path}.name")
+        if one.name in groups:
+            raise FieldError(
+                f"{path}.name", f"found {shown(one.name)} again, allowed is a name that no other group has"
+            )
+        groups[one.name] = Group(one.name, _minimum(one.policy, f"{path}.policy"), hold=_deletion(workload.metadata))
+    if not groups:
+        raise FieldError("spec.podGroups", "found none, allowed is at least one")
+    return _seen("Workload", workload.metadata, api_version, tuple(groups.values()))
+
+
+def read_templates(workload: api.Templates, api_version: str) -> GroupsSeen:
+    """Return that a later Workload has no groups of its own: only the PodGroups made of it count."""
+    return _seen("Workload", workload.metadata, api_version, ())
+
+
+def read_group(group: api.PodGroup, api_version: str) -> GroupsSeen:
+    """Return the group of a PodGroup, or raise the first mistake in it."""
+    meta, spec = group.metadata, group.spec
+    topology = _topology(spec.scheduling_constraints)
+    hold = _deletion(meta)
+    if spec.parent_composite_pod_group_name is not None:
+        hold = hold or f"spec.parentCompositePodGroupName: {_LATER}"
+    if topology is not None:
+        hold = hold or f"spec.schedulingConstraints.topology: {_LATER}"
+    found = Group(
+        meta.name,
+        _minimum(spec.scheduling_policy, "spec.schedulingPolicy"),
+        priority=spec.priority,
+        # kube-scheduler 1.37 refuses a group of mixed priorities; 1.36 looks at the group's alone.
+        priority_binds=api_version != f"{GROUP}/v1alpha2",
+        disrupted_singly=_disrupted_singly(spec.disruption_mode, api_version),
+        topology_required=topology,
+        hold=hold,
+    )
+    seen = _seen("PodGroup", meta, api_version, (found,))
+    return replace(seen, condition=_condition(group.status, CONDITIONS[api_version]))
+
+
+def _seen(kind: str, meta: api.Metadata, api_version: str, groups: tuple[Group, ...]) -> GroupsSeen:
+    namespace = meta.namespace or "default"
+    _check_name(meta.name, "metadata.name")
+    _check_name(namespace, "metadata.namespace")
+    return GroupsSeen(f"{kind} {namespace}/{meta.name}", groups, api_version, meta.uid or "", meta.generation or 0)
+
+
+def _check_name(name: str, field: str) -> None:
+    if not is_name(name):
+        raise FieldError(field, f"found {shown(name)}, allowed is {NAME_ALLOWED}")
+
+
+def _deletion(meta: api.Metadata) -> str | None:
+    # A finalizer keeps a PodGroup until its last pod is gone; whoever deleted it wants no more of them to start.
+    return None if meta.deletion_timestamp is None else "metadata.deletionTimestamp: it is being deleted"
+
+
+def _minimum(policy: api.Policy | None, path: str) -> int | None:
+    """Return the minimum of a gang, or None of a basic group."""
+    given = policy or api.Policy()
+    if (given.basic is None) == (given.gang is None):
+        found = "neither" if given.basic is None else "both"
+        raise FieldError(path, f"found {found}, allowed is exactly one of basic, gang")
+    if given.gang is None:
+        return None
+    minimum = given.gang.min_count
+    if minimum is None or minimum < 1:
+        raise FieldError(f"{path}.gang.minCount", f"found {shown(minimum)}, allowed is {_COUNT_ALLOWED}")
+    return minimum
+
+
+def _topology(constraints: api.Constraints | None) -> str | None:
+    """Return the node label that all pods must share, if any."""
+    path, listed = "spec.schedulingConstraints.topology", constraints.topology or () if constraints else ()
+    if len(listed) > 1:
+        raise FieldError(path, f"found {len(listed)} keys, allowed is one")
+    for one in listed:
+        if one.key is None or not _LABEL_KEY.fullmatch(one.key):
+            raise FieldError(f"{path}[0].key", f"found {shown(one.key)}, allowed is the key of a node label")
+        return one.key
+    return None
+
+
+def _disrupted_singly(mode: Any, api_version: str) -> bool:
+    """Tell whether pods may be evicted one by one."""
+    if mode is None:
+        return True
+    if api_version == f"{GROUP}/v1alpha2":
+        words = ("Pod", "PodGroup")
+        if mode not in words:
+            raise FieldError("spec.disruptionMode", one_of(mode, words))
+        return bool(mode == "Pod")
+    keys = [key for key, value in mode.items() if value is not None] if isinstance(mode, dict) else [mode]
+    if keys not in (["single"], ["all"]):
+        found = ", ".join(shown(key) for key in keys[:3]) or "neither"
+        raise FieldError("spec.disruptionMode", f"found {found}, allowed is exactly one of single, all")
+    return keys == ["single"]
+
+
+def _condition(status: api.PodGroupStatus | None, type_: str) -> Condition | None:
+    for one in (status.conditions or ()) if status else ():
+        if one.type == type_:
+            return Condition(
+                one.status or "", one.reason or "", one.message or "", one.last_transition_time or "",
+                one.observed_generation or 0,
+            )  # fmt: skip
+    return None

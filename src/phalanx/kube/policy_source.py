@@ -1,0 +1,95 @@
+"""Where the policy comes from, live: a file or a ConfigMap. A bad one is said so, and the old one stays."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from phalanx.engine.policy import Policy
+from phalanx.kube.client import Client, Unanswered
+from phalanx.policy.load import PolicyError, load_policy, parse_policy
+
+#: How often the source is looked at. A read, never a write.
+PERIOD = 5.0
+KEY = "policy.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Returns the policy's text, or None when it cannot be had now."""
+
+    name: str
+    text: Callable[[], Awaitable[str | None]]
+    #: What an Event about it regards; None for a file.
+    regarding: dict[str, str] | None = None
+
+
+def file_source(path: str) -> Source:
+    """Return a policy file."""
+
+    async def text() -> str | None:
+        try:
+            return await asyncio.to_thread(Path(path).read_text)
+        except OSError:
+            return None
+
+    return Source(path, text)
+
+
+def config_map_source(client: Client, namespace: str, name: str) -> Source:
+    """Return the key `policy.yaml` of a ConfigMap."""
+
+    async def text() -> str | None:
+        try:
+            reply = await client.request("GET", f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+        except Unanswered:
+            return None
+        if not reply.ok:
+            return None
+        found = (reply.json().get("data") or {}).get(KEY)
+        return found if isinstance(found, str) else ""
+
+    regarding = {"kind": "ConfigMap", "apiVersion": "v1", "namespace": namespace, "name": name}
+    return Source(f"ConfigMap {namespace}/{name}", text, regarding)
+
+
+def preset_source(name: str) -> Policy:
+    """Return a preset or a file, once."""
+    return load_policy(name)
+
+
+class PolicyWatch:
+    """Looks at the source now and then; tells what changed."""
+
+    def __init__(self, source: Source, use: Callable[[Policy], None], bad: Callable[[str], None]) -> None:
+        self._source = source
+        self._use = use
+        self._bad = bad
+        self._seen: str | None = None
+
+    async def first(self) -> Policy:
+        """Return the policy to start with. There is no old one to keep, so a bad one is refused."""
+        text = await self._source.text()
+        if text is None:
+            raise PolicyError(f"{self._source.name}: cannot be read")
+        self._seen = text
+        return parse_policy(text, self._source.name)
+
+    async def run(self) -> None:
+        """Look for changes until cancelled."""
+        while True:
+            await asyncio.sleep(PERIOD)
+            await self.look()
+
+    async def look(self) -> None:
+        """Look once."""
+        text = await self._source.text()
+        if text is None or text == self._seen:
+            return
+        self._seen = text
+        try:
+            policy = parse_policy(text, self._source.name)
+        except PolicyError as mistake:
+            self._bad(str(mistake))
+        else:
+            self._use(policy)
