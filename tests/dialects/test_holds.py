@@ -49,8 +49,6 @@ TERM = {"topologyKey": "zone", "labelSelector": {}}
         *[({"volumes": [{kind: {}}]}, f"volumes[0].{kind}", LATER) for kind in
           ("gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "cinder", "iscsi", "rbd", "vsphereVolume")],
         ({"resourceClaims": [{"name": "gpu"}]}, "resourceClaims", LATER),
-        ({"workloadRef": {"name": "w"}}, "workloadRef", LATER),
-        ({"schedulingGroup": {"podGroupName": "g"}}, "schedulingGroup", LATER),
         ({"hostUsers": False, "hostNetwork": True}, "hostUsers", f"false together with hostNetwork is {LATER}"),
         ({"containers": [{"restartPolicyRules": [{"action": "Restart"}, {"action": "RestartAllContainers"}]}]},
          "containers[0].restartPolicyRules", f"RestartAllContainers is {LATER}"),

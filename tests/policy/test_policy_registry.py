@@ -103,6 +103,16 @@ def test_a_broken_package_refuses_only_when_it_is_named(install: Install) -> Non
     assert mistakes("{name: unlucky}") == [f"my.yaml:3: plugins[0].name: 'unlucky': {said}"]
 
 
+def test_a_plugin_whose_own_check_fails_is_named_and_not_a_traceback(install: Install) -> None:
+    clumsy = MODULE.replace("Patient", "Clumsy").replace("patient", "clumsy").replace("wait: Seconds", "wait: int = 1")
+    install("theta", clumsy.replace("def score", "def __post_init__(self): 1 + ''\n    def score"), clumsy="Clumsy")
+    said = "Clumsy cannot be made of these: TypeError: unsupported operand type(s) for +: 'int' and 'str'"
+    assert mistakes("{name: clumsy}") == [f"my.yaml:3: plugins[0].arguments: {said}"]
+    install("iota", MODULE.replace("wait: Seconds", "wait: 'Nowhere'"), patient="Patient")
+    said = "the entry point iota:Patient of iota 1.2 cannot be imported: NameError: name 'Nowhere' is not defined"
+    assert mistakes("{name: patient}") == [f"my.yaml:3: plugins[0].name: 'patient': {said}"]
+
+
 def test_a_misspelt_name_is_led_to_the_entry_point(install: Install) -> None:
     install("gamma", "", thrifty="Thrifty")
     assert "unknown plugin, did you mean thrifty? (allowed: node_ready," in mistakes("{name: thirfty}")[0]

@@ -31,7 +31,7 @@ def report_text(scenario: str, found: Report) -> str:
         _row("fragmentation", _fragmentation(found, what)),
     ]
     if found.interruptions:
-        lines.append(_row("work lost", f"{counted(found.interruptions, 'time')}, to nodes that failed"))
+        lines.append(_row("work lost", f"{counted(found.interruptions, 'time')}, as a gang was no longer whole"))
     lines += _over_time(found, what) + _never(found)
     return "\n".join(lines) + "\n"
 

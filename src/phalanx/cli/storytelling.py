@@ -114,7 +114,7 @@ def _sentence(console: Console, mark: str, text: str) -> None:
 
 def _verdict(console: Console, verdicts: list[tuple[Story, Report]]) -> None:
     console.print(Rule(Text(" The verdict ", style="bold"), align="left"))
-    table = Table("story", "policy", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table("story", "policy", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in ("started", "makespan", "idle", "held idle", "fragmented"):
         table.add_column(column, justify="right")
     for position, (story, found) in enumerate(verdicts):

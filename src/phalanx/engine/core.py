@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from phalanx.engine.placing import place
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Placed, Session
 from phalanx.model.plan import Bind, Plan, Step, Wait
@@ -19,9 +20,10 @@ def decide(snapshot: Snapshot, policy: Policy) -> Plan:
 def open_session(snapshot: Snapshot, policy: Policy) -> Session:
     """Start a session with the columns that the policy's plugins declare."""
     plugins = [weighted.plugin for weighted in policy.plugins]
-    columns = {name: array for plugin in plugins for name, array in plugin.columns(snapshot).items()}
-    charges = tuple(plugin.charge for plugin in plugins if plugin.columns(snapshot))
-    return Session.open(snapshot, columns, charges)
+    declared = [(plugin, plugin.columns(snapshot)) for plugin in plugins]
+    columns = {name: array for _, own in declared for name, array in own.items()}
+    charges = tuple(plugin.charge for plugin, own in declared if own)
+    return Session.open(snapshot, columns, charges, lambda session, unit: place(session, policy, unit))
 
 
 def _steps(session: Session) -> tuple[Step, ...]:

@@ -151,7 +151,8 @@ def _explain(session: Session, policy: Policy, shape: int, wanted: int, fit: int
     for plugin in policy.filters:
         free = plugin.room(session, shape)
         most = getattr(plugin, "ceiling", None)
-        ceiling = np.minimum(ceiling, free if most is None else most(session, shape))
+        if plugin.static or most is not None:
+            ceiling = np.minimum(ceiling, free if most is None else most(session, shape))
         refused = np.flatnonzero(left & (free <= 0))
         left[refused] = False
         if len(refused):

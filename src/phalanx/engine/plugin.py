@@ -63,7 +63,7 @@ class Filter(Protocol):
     """How many more copies of the shape each node may take: 0 or UNLIMITED for a yes/no filter.
 
     `ceiling(session, shape) -> int[node]`, the room if nobody else were there, is asked for where it
-    exists: it tells `never` from `full`. A static filter's ceiling is its room.
+    exists: it tells `never` from `full`. A static filter's ceiling is its room; without one there is no limit.
     """
 
     name: ClassVar[str]

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from phalanx.engine.units import Taken, Unit
 from phalanx.model.axis import Int
 from phalanx.model.plan import Reason
 from phalanx.model.snapshot import Snapshot
@@ -23,6 +24,9 @@ T = TypeVar("T")
 
 #: Called after a placement, so that a plugin can bring its own columns up to date.
 Charge = Callable[["Session", int, Int, Int], None]
+
+#: Places a unit as the policy in force would.
+Attempt = Callable[["Session", Unit], Taken]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +72,15 @@ class Session:
     _journal: list[tuple[Int, Int, Int]] = field(default_factory=list[tuple[Int, Int, Int]])
     _versions: int = 0
     _holding: bool = False
+    _attempt: Attempt | None = None
 
     @classmethod
     def open(
-        cls, snapshot: Snapshot, columns: Mapping[str, Int] | None = None, charges: tuple[Charge, ...] = ()
+        cls,
+        snapshot: Snapshot,
+        columns: Mapping[str, Int] | None = None,
+        charges: tuple[Charge, ...] = (),
+        attempt: Attempt | None = None,
     ) -> "Session":
         """Start a cycle: private copies of the columns that may change."""
         nodes = snapshot.nodes
@@ -80,7 +89,7 @@ class Session:
             "device_free": snapshot.devices.free, "place": np.full(len(snapshot.tasks), -1, np.int64),
         }  # fmt: skip
         copies = {name: array.copy(order="F") for name, array in (own | dict(columns or {})).items()}
-        return cls(snapshot, copies, charges, _holding=bool(nodes.held.any()))
+        return cls(snapshot, copies, charges, _holding=bool(nodes.held.any()), _attempt=attempt)
 
     @property
     def free(self) -> Int:
@@ -144,6 +153,15 @@ class Session:
         fresh = answer()
         self.memory[key] = (version, fresh)
         return fresh
+
+    def attempt(self, unit: Unit) -> Taken:
+        """Place a unit as the policy in force would: for a veto that must see more than its own unit.
+
+        It changes the session. Whoever tries, undoes: take a checkpoint before, and roll back to it.
+        """
+        assert self._attempt is not None, "a session that core opened knows how its policy places"
+        self.release_nominations(unit.tasks)
+        return self._attempt(self, unit)
 
     def wait(self, gang: int, reason: Reason) -> None:
         """Note why a gang was refused."""

@@ -127,7 +127,9 @@ def _intricate(snapshot: Snapshot, row: int) -> list[tuple[bool, Int, Reason | N
     chosen, lacking = _choose(snapshot, row, able)
     if lacking is not None:
         waiting = [f"{tasks.names[task]} {tasks.holds[task]}" for task in mine.tolist() if task in tasks.holds]
-        return [(False, nobody, Reason(Code.HELD, "; ".join([lacking, *waiting[:3]])))]
+        alone = len(mine) == 1 and gang.minimum == 1 and len(waiting) == 1
+        text = str(tasks.holds[int(mine[0])]) if alone else "; ".join([lacking, *waiting[:3]])
+        return [(False, nobody, Reason(Code.HELD, text))]
     units: list[tuple[bool, Int, Reason | None]] = []
     if len(chosen):
         units.append((False, chosen, None))

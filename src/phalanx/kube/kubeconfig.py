@@ -163,11 +163,14 @@ def _read(path: Path) -> _File:
         return msgspec.convert(document if document is not None else {}, _File)
     except OSError as error:
         reason = error.strerror or str(error)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        reason = f"not YAML: {' '.join(str(error).split())}"
+    except yaml.MarkedYAMLError as error:
+        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        reason = f"{line}not YAML: {error.problem}"
+    except yaml.YAMLError:
+        reason = "not YAML: found characters that no text holds"
     except msgspec.ValidationError as error:
-        # `$.users[0].user.token` is how msgspec names what people call users[0].user.token.
-        reason = str(error).replace("`$.", "`").replace("`", "")
+        found, _, field = str(error).replace("`", "").partition(" - at $.")
+        reason = f"{field}: {found}" if field else found
     raise AccessError(f"kubeconfig {path}: {reason}")
 
 

@@ -42,7 +42,9 @@ def make(document: Document, path: Path, cls: type[Made], given: Any) -> Made | 
         return cls(**values)
     except ValueError as error:
         _semantic(document, path, str(error), names)
-        return None
+    except Exception as error:  # noqa: BLE001 (other people's checks may raise anything)
+        document.mistake(path, f"{cls.__name__} cannot be made of these: {type(error).__name__}: {error}")
+    return None
 
 
 def _semantic(document: Document, path: Path, complaint: str, names: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from importlib.metadata import EntryPoint, entry_points
+from typing import get_type_hints
 
 from phalanx.engine.actions.allocate import Allocate
 from phalanx.engine.plugin import Plugin
@@ -90,6 +91,8 @@ def _load(point: EntryPoint) -> type[Plugin]:
     where = f"the entry point {point.value} of {package(point)}"
     try:
         loaded = point.load()
+        # Hints that name what is imported for type checkers alone fail here, and not later among a user's mistakes.
+        get_type_hints(loaded if isinstance(loaded, type) else Plugin)
     except Exception as error:  # noqa: BLE001 (other people's code may raise anything while it is imported)
         first_line = str(error).partition("\n")[0]
         raise RegistryError(f"{where} cannot be imported: {type(error).__name__}: {first_line}") from None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from phalanx.model.gang import Gang, Membership, Subgroup
+from phalanx.model.gang import Gang, Group, Membership, Subgroup
 from phalanx.model.task import Hold, Shape, State, Task
 
 #: Members of these states count towards the minimum. A terminating one will be gone.
@@ -38,12 +38,18 @@ class Piece:
 
 
 def gang_key(task: Task) -> str:
-    """Return the key of the gang a task belongs to. A uid has no slashes of this kind, so keys never meet."""
-    return f"gang/{task.membership.gang}" if task.membership else task.uid
+    """Return the key of the gang a task belongs to. A uid has no slashes of this kind, so keys never meet.
+
+    Gangs of one name that annotations and objects of different kinds describe are different gangs.
+    """
+    said = task.membership
+    if said is None:
+        return task.uid
+    return f"{said.owner.partition(' ')[0] if said.owner else 'gang'}/{said.gang}"
 
 
-def assemble(key: str, members: Sequence[Task], queue: str) -> Gang:
-    """Return the gang that these unfinished members make up, held if they contradict each other."""
+def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None = None) -> Gang:
+    """Return the gang that these unfinished members make up, held if they contradict each other or their group."""
     first = members[0]
     by_age = sorted(members, key=lambda task: (task.created, task.name))
     said = by_age[-1].membership
@@ -55,21 +61,42 @@ def assemble(key: str, members: Sequence[Task], queue: str) -> Gang:
     return Gang(
         key,
         said.gang,
-        minimum=said.minimum or 1,
+        minimum=(said.minimum if group is None else group.minimum) or 1,
         maximum=said.maximum,
         subgroups=_subgroups(by_age),
         queue=queue,
-        # Its lowest: one unimportant member must not lift others over more important gangs, nor be lifted.
-        priority=min(task.shape.priority for task in members),
+        priority=_priority(members, group),
         created=by_age[0].created,
         start_timeout=said.start_timeout,
         preemptible=said.preemptible,
-        topology_required=said.topology_required,
+        topology_required=said.topology_required if group is None else group.topology_required,
         topology_preferred=said.topology_preferred,
         expected_runtime=by_age[-1].expected_runtime,
         patience=said.patience,
-        hold=_disagreement(by_age) or _missing_minimum(by_age) or _unreachable(by_age) or _missing_queue(queue),
+        hold=_hold(by_age, group) or _missing_queue(queue),
     )
+
+
+def _hold(members: Sequence[Task], group: Group | None) -> str | None:
+    """Return why nothing of a gang may be placed."""
+    if group is None:
+        return _disagreement(members) or _missing_minimum(members) or _unreachable(members)
+    return group.hold or _disagreement(members) or _other_priority(members, group)
+
+
+def _priority(members: Sequence[Task], group: Group | None) -> int:
+    """Its group's, else its lowest: one unimportant member must not lift others over more important gangs."""
+    if group is not None and group.priority is not None:
+        return group.priority
+    return min(task.shape.priority for task in members)
+
+
+def _other_priority(members: Sequence[Task], group: Group) -> str | None:
+    """Return a sentence if the group's priority binds its members and some have another."""
+    others = [(task.shape.priority, task) for task in members if task.shape.priority != group.priority]
+    if group.priority is None or not group.priority_binds or not others:
+        return None
+    return f"spec.priority: the pods of a group must have its priority {group.priority}, found {_who_says(others)}"
 
 
 def _subgroups(members: Iterable[Task]) -> tuple[Subgroup, ...]:
@@ -131,15 +158,20 @@ def _disagreement(members: Sequence[Task]) -> str | None:
 
 def _contradiction(field: str, said: Sequence[tuple[object, Task]]) -> str | None:
     """Return a sentence if not all say the same."""
-    kinds = {repr(value): value for value, _ in said}
-    if len(kinds) <= 1:
+    if len({repr(value) for value, _ in said}) <= 1:
         return None
+    return f"members disagree on phalanx.dev/{field.replace('_', '-')}: {_who_says(said)}"
+
+
+def _who_says(said: Sequence[tuple[object, Task]]) -> str:
+    """Return each value with the pods that have it."""
+    kinds = {repr(value): value for value, _ in said}
     parts = []
     for _, value in sorted(kinds.items()):
         pods = [task.name for found, task in said if found == value]
         more = f" and {len(pods) - NAMED_MAX} more" if len(pods) > NAMED_MAX else ""
         parts.append(f"{value if value is not None else 'nothing'} on {', '.join(pods[:NAMED_MAX])}{more}")
-    return f"members disagree on phalanx.dev/{field.replace('_', '-')}: {'; '.join(parts)}"
+    return "; ".join(parts)
 
 
 def credit(members: Iterable[Task]) -> tuple[int, dict[str, int]]:

@@ -10,6 +10,8 @@ from dataclasses import replace
 
 from phalanx.model.events import (
     Event,
+    GroupsGone,
+    GroupsSeen,
     NamespaceGone,
     NamespaceSeen,
     NodeGone,
@@ -27,6 +29,7 @@ from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State, Task
 from phalanx.world.gang_rows import GangRows
 from phalanx.world.gangs import Piece, assemble, credit, gang_key, with_labels
+from phalanx.world.groups import group_of
 from phalanx.world.node_rows import NodeRows
 from phalanx.world.repulsions import repulsions
 
@@ -49,6 +52,10 @@ class World:
         #: uids of waiting tasks to which a node is nominated.
         self.nominated: dict[str, dict[str, None]] = {}
         self.members: dict[str, dict[str, None]] = {}
+        #: Objects that describe groups, by `Kind namespace/name`.
+        self.groups: dict[str, GroupsSeen] = {}
+        #: Keys of the gangs whose members refer to an object, whether or not it is there.
+        self._referring: dict[str, dict[str, None]] = {}
         #: Resource names in use, counted by who uses them: the axis of the next snapshot.
         self.resources: Counter[str] = Counter()
         self._plugin_keys = label_keys
@@ -79,6 +86,10 @@ class World:
                 self._set_namespace(name, labels)
             case NamespaceGone(name):
                 self._set_namespace(name, None)
+            case GroupsSeen(owner):
+                self._set_groups(owner, event)
+            case GroupsGone(owner):
+                self._set_groups(owner, None)
             case Refused():
                 self._set_aside(event)
 
@@ -144,7 +155,7 @@ class World:
         if not task.ours or task.state in FINISHED:
             return None
         key = gang_key(task)
-        return assemble(key, self._unfinished(key), self._queue(key))
+        return self._gang(key, self._unfinished(key))
 
     def _keep_assumption(self, task: Task) -> Task:
         """A late echo of an unbound pod must not undo a bind: a pod that got a node keeps it for life."""
@@ -170,8 +181,11 @@ class World:
             self.nominated.setdefault(task.nominated, {})[task.uid] = None
             self._node_rows.touch(task.nominated)
         if task.ours:
-            self.members.setdefault(gang_key(task), {})[task.uid] = None
-            self._mark(gang_key(task))
+            key = gang_key(task)
+            self.members.setdefault(key, {})[task.uid] = None
+            self._mark(key)
+            if task.membership is not None and task.membership.owner is not None:
+                self._referring.setdefault(task.membership.owner, {})[key] = None
 
     def _drop_task(self, uid: str) -> None:
         old = self.tasks.pop(uid, None)
@@ -194,7 +208,16 @@ class World:
             if not self.members[key]:
                 del self.members[key]
                 self._resting.pop(key, None)
+                self._forget_reference(task, key)
             self._mark(key)
+
+    def _forget_reference(self, task: Task, key: str) -> None:
+        """A gang without members refers to no object."""
+        owner = task.membership.owner if task.membership else None
+        if owner is not None:
+            del self._referring[owner][key]
+            if not self._referring[owner]:
+                del self._referring[owner]
 
     def _set_node(self, node: Node) -> None:
         old = self.nodes.get(node.name)
@@ -223,9 +246,19 @@ class World:
         # A namespace's labels name the default queue of its pods.
         self._dirty_gangs.update(gang_key(task) for task in self.tasks.values() if task.ours and task.namespace == name)
 
+    def _set_groups(self, owner: str, seen: GroupsSeen | None) -> None:
+        """Take in an object that describes groups. Its gangs look again when it says something else."""
+        old, mistake = self.groups.pop(owner, None), self.refused.pop(owner, None)
+        if seen is not None:
+            self.groups[owner] = seen
+        if mistake is not None or (old and old.groups) != (seen and seen.groups):
+            self._dirty_gangs.update(self._referring.get(owner, {}))
+
     def _set_aside(self, event: Refused) -> None:
         """An object that cannot be read any more is not acted upon; pods that run stay charged."""
+        self._set_groups(event.object, None)
         self.refused[event.object] = event
+        self._dirty_gangs.update(self._referring.get(event.object, {}))
         if event.kind == "Node":
             self._drop_node(event.name)
         if event.kind == "Pod":
@@ -260,10 +293,15 @@ class World:
         tasks = tuple(sorted(pending, key=lambda task: (task.created, task.name, task.uid)))
         running, inside = credit(self.tasks[uid] for uid in self.members[key])
         shapes = tuple(with_labels(task, self._label_keys) for task in tasks)
-        gang = assemble(key, unfinished, self._queue(key))
+        gang = self._gang(key, unfinished)
         if key in self._resting and gang.hold is None:
             gang = replace(gang, hold=f"resting: {self._resting[key][1]}")
         return Piece(gang, tasks, shapes, running, inside)
+
+    def _gang(self, key: str, unfinished: list[Task]) -> Gang:
+        said = unfinished[0].membership
+        group = group_of(said, self.groups, self.refused) if said else None
+        return assemble(key, unfinished, self._queue(key), group)
 
 
 def _subtract(counter: Counter[str], names: Iterable[str]) -> None:

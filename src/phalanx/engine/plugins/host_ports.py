@@ -36,7 +36,7 @@ class HostPorts(Plugin):
         del counts
         own = session.snapshot.shapes[shape].host_ports
         if own:
-            ports = _wanted(session.snapshot)
+            ports = session.once("host_ports", lambda: _wanted(session.snapshot), static=True)
             closed = np.array([any(port.overlaps(other) for other in own) for port in ports], np.int64)
             session.write(COLUMN, nodes, session.columns[COLUMN][nodes] | closed)
 
@@ -45,7 +45,7 @@ class HostPorts(Plugin):
         own = session.snapshot.shapes[shape].host_ports
         if not own:
             return np.full(len(session.snapshot.nodes), UNLIMITED, np.int64)
-        ports = _wanted(session.snapshot)
+        ports = session.once("host_ports", lambda: _wanted(session.snapshot), static=True)
         mine = [ports.index(port) for port in own]
         free: Int = 1 - session.columns[COLUMN][:, mine].max(axis=1)
         return free

@@ -27,7 +27,8 @@ class Weight:
     """How much one resource counts, and with PerResource, which way."""
 
     weight: int = 1
-    mode: Mode = "MostAllocated"
+    #: None: as the strategy says; with PerResource, MostAllocated.
+    mode: Mode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +146,11 @@ class ResourceFit(Plugin):
             before, each = capacity - session.free[nodes, column], snapshot.requests[shape, column]
         return before + (copies + 1) * each, capacity
 
-    def _formula(self, mode: Mode, used: Int, capacity: Int) -> Int:
+    def _formula(self, mode: Mode | None, used: Int, capacity: Int) -> Int:
         if self.strategy == "RequestedToCapacityRatio":
             points = np.array([(point.utilization, point.score * 10) for point in self.shape], np.int64)
             return fit_scores.ratio(used, capacity, points[:, 0], points[:, 1])
-        way = mode if self.strategy == "PerResource" else self.strategy
-        return (fit_scores.most_allocated if way == "MostAllocated" else fit_scores.least_allocated)(used, capacity)
+        way = (mode or "MostAllocated") if self.strategy == "PerResource" else self.strategy
+        if way == "MostAllocated":
+            return fit_scores.most_allocated(used, capacity)
+        return fit_scores.least_allocated(used, capacity)

@@ -1,0 +1,151 @@
+"""`phalanx simulate`: a report as text or JSON, one line for a mistake, and Ctrl-C keeps what ran."""
+
+import io
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from phalanx.cli import simulating
+from phalanx.cli.main import main
+from phalanx.sim.simulator import FOREVER, Moment, Simulator
+
+SCENARIO = "node n1 gpu=2\ngang g members=2 gpu=1 created=1m runtime=1h±10%\npod p gpu=1 created=2m runtime=1h"
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> str:
+    path = tmp_path / "two.scenario"
+    path.write_text(SCENARIO)
+    return str(path)
+
+
+def test_the_report_is_printed(capsys: pytest.CaptureFixture[str], scenario: str) -> None:
+    assert main(["simulate", scenario]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert printed.out.startswith(f"{scenario} under default, seed 0\n2 gangs on 1 node with 2 GPUs\n")
+    assert "  gangs          2 started, 2 finished, 0 never started\n" in printed.out
+
+
+def test_the_report_as_json_holds_the_seed_and_every_number_and_repeats_exactly(
+    capsys: pytest.CaptureFixture[str], scenario: str
+) -> None:
+    outputs = []
+    for seed in ("3", "3", "4"):
+        assert main(["simulate", scenario, "--seed", seed, "--policy", "pod-by-pod", "-o", "json"]) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1] != outputs[2]
+    found = json.loads(outputs[0])
+    assert list(found) == [
+        "scenario", "policy", "seed", "end", "cycles", "interrupted", "nodes", "gangs", "started", "finished", "lost",
+        "interruptions", "never_started", "waiting", "makespan", "device", "cpu", "fragmentation",
+        "held_over_time", "working_over_time",
+    ]  # fmt: skip
+    assert (found["seed"], found["policy"], found["started"]) == (3, "pod-by-pod", 2)
+
+
+def test_time_can_be_limited_and_the_scenario_can_come_from_standard_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(SCENARIO))
+    assert main(["simulate", "-", "--until", "30m", "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["end"], found["started"], found["finished"]) == (1800, 1, 0)
+
+
+def test_a_directory_of_manifests_is_simulated_and_what_is_bad_in_it_is_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "bad.yaml").write_text("kind: Pod\nmetadata: {name: bad}\nspec: {containers: 5}\n")
+    examples = Path(__file__).parents[2] / "examples" / "fragmentation"
+    for path in examples.glob("*.yaml"):
+        (tmp_path / path.name).write_text(path.read_text())
+    assert main(["simulate", str(tmp_path), "-o", "json"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["started"] == 9
+    assert printed.err.startswith(f"phalanx: {tmp_path}/bad.yaml: Pod default/bad: spec.containers: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["missing.scenario"], "missing.scenario: no such file or directory"),
+        (["empty.scenario"], "empty.scenario: nothing to simulate: there is no node"),
+        (["idle.scenario"], "idle.scenario: nothing to simulate: there is no gang and no pod"),
+        (["bytes.scenario"], "bytes.scenario: not UTF-8 text, allowed is a scenario (see docs/scenario.md)"),
+        (
+            ["wrong.scenario"],
+            "wrong.scenario:2: found 'nod', allowed are node, gang, pod, fail, scale; did you mean node?",
+        ),
+        (
+            ["idle.scenario", "--until", "soon"],
+            "simulate: --until: found 'soon', allowed is a duration such as 90s, 5m, 1h30m or 2d",
+        ),
+    ],
+)
+def test_a_mistake_is_one_clear_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {"empty": b"", "idle": b"node n1 cpu=1", "bytes": b"\xff\xfe", "wrong": b"# a comment\nnod n1"}
+    for name, content in files.items():
+        Path(f"{name}.scenario").write_bytes(content)
+    assert main(["simulate", *arguments]) == 2
+    assert capsys.readouterr() == ("", f"phalanx: {line}\n")
+
+
+def test_a_policy_that_is_none_is_told_by_its_own_words(capsys: pytest.CaptureFixture[str], scenario: str) -> None:
+    assert main(["simulate", scenario, "--policy", "defalt"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "default" in printed.err
+
+
+def interrupting(monkeypatch: pytest.MonkeyPatch, *, times: int) -> None:
+    """Let Ctrl-C be pressed after the first instant."""
+    run = Simulator.run
+
+    def pressed(simulator: Simulator, until: float = FOREVER) -> Iterator[Moment]:
+        for moment in run(simulator, until):
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+            yield moment
+
+    monkeypatch.setattr(Simulator, "run", pressed)
+
+
+def test_ctrl_c_prints_the_report_so_far_and_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scenario: str
+) -> None:
+    interrupting(monkeypatch, times=1)
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["simulate", scenario]) == 130
+    printed = capsys.readouterr()
+    assert "\n1m of virtual time in 1 cycle, interrupted: this is the report so far\n" in printed.out
+    assert printed.err == (
+        "phalanx: simulate: interrupted at 1m of virtual time; the report is of what ran until then\n"
+    )
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_second_ctrl_c_ends_everything_at_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scenario: str
+) -> None:
+    interrupting(monkeypatch, times=2)
+    assert main(["simulate", scenario]) == 130
+    assert capsys.readouterr().out == ""
+
+
+def test_a_long_run_shows_a_bar_on_a_terminal_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, scenario: str
+) -> None:
+    monkeypatch.setattr(simulating, "_BAR_AFTER_SECONDS", -1.0)
+    main(["simulate", scenario])
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    main(["simulate", scenario])
+    assert "simulating, at " in capsys.readouterr().err
