@@ -60,7 +60,7 @@ def test_time_can_be_limited_and_the_scenario_can_come_from_standard_input(
 def test_a_directory_of_manifests_is_simulated_and_what_is_bad_in_it_is_told(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    (tmp_path / "bad.yaml").write_text("kind: Pod\nmetadata: {name: bad}\nspec: {containers: 5}\n")
+    (tmp_path / "bad.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {containers: 5}\n")
     examples = Path(__file__).parents[2] / "examples" / "fragmentation"
     for path in examples.glob("*.yaml"):
         (tmp_path / path.name).write_text(path.read_text())

@@ -208,6 +208,59 @@ def test_after_a_start_timeout_a_gang_queues_again() -> None:
     assert decided(node("n1", 1), patient, replace(late, created=121.0), now=130.0)[0] == "bind a-0 n1"
 
 
+def test_a_gang_that_queued_again_says_how_often() -> None:
+    waiting = [member("a", i, 2, created=0.0, start_timeout=60.0) for i in range(2)]
+    why = "wait a 2 never: 2 needed together, 1 fit: 1 of 1 node has room; with nobody else there, 1 would fit"
+    again = f"{why}; queued again after its start timeout of 60 s, "
+    assert decided(node("n1", 1), *waiting, now=59.0) == [why]
+    assert decided(node("n1", 1), *waiting, now=60.0) == [again + "once"]
+    assert decided(node("n1", 1), *waiting, now=200.0) == [again + "3 times"]
+
+
+def test_a_gang_that_has_started_has_no_start_timeout_any_more() -> None:
+    running = member("a", 0, 1, created=0.0, start_timeout=60.0, state=State.RUNNING, node="n1", started=1.0)
+    growing = member("a", 1, 1, created=0.0, start_timeout=60.0)
+    late = [member("b", i, 1, created=70.0, state=state, node=place) for i, state, place in
+            ((0, State.RUNNING, "n1"), (1, State.PENDING, None))]  # fmt: skip
+    full = "0/1 nodes: 1 short of nvidia.com/gpu (most free on one node: 0 of 3)"
+    assert decided(node("n1", 3), running, growing, *late) == ["bind a-1 n1", f"wait b 1 full: {full}"]
+
+
+def test_a_gang_that_lost_a_member_is_made_whole_before_new_ones_start() -> None:
+    """It is the youngest; but what its other members hold may be of no use until it is whole."""
+    fresh = [member("a", i, 2, created=0.0) for i in range(2)]
+    left = member("b", 0, 2, created=50.0, state=State.RUNNING, node="n1", started=60.0)
+    again = member("b", 1, 2, created=90.0)
+    assert decided(node("n1", 3), *fresh, left, again) == [
+        "bind b-1 n1",
+        "wait a 2 full: 2 needed together, 1 fit: 1 of 1 node has room",
+    ]
+
+
+def test_a_more_important_gang_starts_before_a_broken_one_is_made_whole() -> None:
+    fresh = [member("a", i, 2, gpus(1, priority=9), created=90.0) for i in range(2)]
+    left = member("b", 0, 2, created=0.0, state=State.RUNNING, node="n1", started=1.0)
+    again = member("b", 1, 2, created=0.0)
+    assert decided(node("n1", 3), *fresh, left, again)[:2] == ["bind a-0 n1", "bind a-1 n1"]
+
+
+def test_a_gang_with_a_subgroup_below_its_minimum_is_a_broken_one() -> None:
+    fresh = [member("a", i, 1, created=0.0) for i in range(1)]
+    parts = [("left", State.RUNNING, "n1"), ("left", State.RUNNING, "n1"), ("right", State.PENDING, None)]
+    broken = [
+        member("b", i, 1, created=50.0, subgroup=part, subgroup_minimum=1, state=state, node=place)
+        for i, (part, state, place) in enumerate(parts)
+    ]
+    assert decided(node("n1", 3), *fresh, *broken)[0] == "bind b-2 n1"
+
+
+def test_the_growth_of_a_gang_that_runs_is_no_repair() -> None:
+    fresh = [member("a", i, 1, created=50.0) for i in range(1)]
+    running = member("b", 0, 1, created=0.0, state=State.RUNNING, node="n1", started=1.0)
+    growing = member("b", 1, 1, created=0.0)
+    assert decided(node("n1", 2), *fresh, running, growing)[0] == "bind a-0 n1"
+
+
 def test_different_shapes_of_one_gang_are_placed_hardest_first() -> None:
     """The small ones would fit anywhere; were they placed first, the large one would find no node."""
     small = [member("g", i, 3, gpus(1)) for i in range(2)]

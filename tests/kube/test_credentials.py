@@ -190,7 +190,7 @@ def test_renewed_certificate_files_make_a_new_context_and_a_half_written_pair_do
     assert access.ssl() is access.ssl()
 
 
-def test_an_exec_plugin_is_asked_once_by_many_and_again_when_its_token_runs_out(clock: Hands, tmp_path: Path) -> None:
+def test_an_exec_plugin_is_asked_once_by_many_and_again_when_its_token_runs_out(clock: Hands) -> None:
     access = load(exec_user())
     write(json.dumps({"token": "one", "expirationTimestamp": "2027-01-15T08:20:00Z"}), "answer.json")
     clock.seconds = 1_000.0  # 08:16:40
@@ -210,7 +210,7 @@ def test_an_exec_plugin_is_asked_once_by_many_and_again_when_its_token_runs_out(
     assert len(asked()) == 2
 
 
-def test_many_401s_together_ask_the_plugin_once(clock: Hands, tmp_path: Path) -> None:
+def test_many_401s_together_ask_the_plugin_once(clock: Hands) -> None:
     access = load(exec_user())
     write('{"token": "one"}', "answer.json")
     assert header(access) == "Bearer one"
@@ -224,7 +224,7 @@ def test_many_401s_together_ask_the_plugin_once(clock: Hands, tmp_path: Path) ->
     assert (header(access), len(asked())) == ("Bearer two", 2)
 
 
-def test_a_plugin_may_give_a_certificate_and_a_new_one_makes_a_new_context(clock: Hands, tmp_path: Path) -> None:
+def test_a_plugin_may_give_a_certificate_and_a_new_one_makes_a_new_context(clock: Hands) -> None:
     access = load(exec_user())
     before = access.ssl()
     contexts = [before]
@@ -238,7 +238,7 @@ def test_a_plugin_may_give_a_certificate_and_a_new_one_makes_a_new_context(clock
     assert header(access) is None
 
 
-def test_a_plugin_is_told_about_the_cluster_when_it_is_to_know(tmp_path: Path) -> None:
+def test_a_plugin_is_told_about_the_cluster_when_it_is_to_know() -> None:
     extension = {"name": "client.authentication.k8s.io/exec", "extension": {"audience": "a"}}
     cluster = {"server": "https://api", "certificate-authority-data": text(CA), "extensions": [extension]}
     write('{"token": "t"}', "answer.json")
@@ -274,7 +274,7 @@ def test_a_plugin_is_told_about_the_cluster_when_it_is_to_know(tmp_path: Path) -
         ),
     ],
 )
-def test_a_plugin_that_fails_is_named_with_its_last_words(script: str, complaint: str, tmp_path: Path) -> None:
+def test_a_plugin_that_fails_is_named_with_its_last_words(script: str, complaint: str) -> None:
     access = load(exec_user(args=["-c", script]))
     with pytest.raises(AccessError) as error:
         header(access)
@@ -283,7 +283,7 @@ def test_a_plugin_that_fails_is_named_with_its_last_words(script: str, complaint
     assert str(error.value).isprintable()
 
 
-def test_a_plugin_that_is_not_installed_comes_with_its_hint(tmp_path: Path) -> None:
+def test_a_plugin_that_is_not_installed_comes_with_its_hint() -> None:
     access = load(exec_user(command="no-such-cloud", installHint="Install it:\n  cloud.example"))
     with pytest.raises(AccessError) as error:
         header(access)
@@ -356,7 +356,7 @@ def who_am_i(access: Access) -> list[str]:
     return asyncio.run(ask())
 
 
-def test_a_real_api_server_takes_us_for_whom_we_are(control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_a_real_api_server_takes_us_for_whom_we_are(control_plane: ControlPlane) -> None:
     given = yaml.safe_load(control_plane.user("carol").read_text())
     cluster = given["clusters"][0]["cluster"]
     certificate, key = (

@@ -86,6 +86,7 @@ BOTH = f"server: https://a, certificate-authority-data: {text(AUTHORITY.pair.cer
         ("", f"server: found None, {URL}"),
         ("server: 10.0.0.1:6443", f"server: found '10.0.0.1:6443', {URL}"),
         ("server: 'https://[::1'", f"server: found 'https://[::1', {URL}"),
+        ("server: 'https://a:port'", f"server: found 'https://a:port', {URL}"),
         ("server: https://a, certificate-authority: gone.crt", "{here}/gone.crt: No such file or directory"),
         (
             "server: https://a, certificate-authority-data: ab!",

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -110,16 +111,15 @@ def test_a_terminal_gets_one_line_that_changes_and_a_file_gets_lines() -> None:
         def isatty(self) -> bool:
             return True
 
-    shown = {}
-    for stream in (Terminal(), io.StringIO()):
+    terminal, file = Terminal(), io.StringIO()
+    for stream in (terminal, file):
         with Progress("building x", "packages", stream) as progress:
             progress.done = 1200
-        shown[stream.isatty()] = stream.getvalue()
 
-    assert shown == {
-        True: "\rbuilding x…\x1b[K\rbuilding x: 1,200 packages, 0 s: done\x1b[K\n",
-        False: "building x…\nbuilding x: 1,200 packages, 0 s: done\n",
-    }
+    first, *_, last = re.sub(r"\d+ s", "N s", terminal.getvalue()).split("\r")[1:]
+    assert (first, last) == ("building x…\x1b[K", "building x: 1,200 packages, N s: done\x1b[K\n")
+    first, *_, last = re.sub(r"\d+ s", "N s", file.getvalue()).splitlines()
+    assert (first, last) == ("building x…", "building x: 1,200 packages, N s: done")
 
 
 def test_a_reserved_port_is_nobody_elses() -> None:

@@ -23,7 +23,6 @@ Start = Callable[..., ControlPlane]
 def test_the_chosen_version_runs_and_serves_its_own_gangs(control_plane: ControlPlane) -> None:
     gangs = {"1.35": {"v1alpha1 Workload"}}
     gangs |= {"1.36": {"v1alpha2 Workload", "v1alpha2 PodGroup"}, "1.37": {"v1beta1 Workload", "v1beta1 PodGroup"}}
-    assert control_plane.version
 
     server = json.loads(control_plane.kubectl("version", "-o", "json"))["serverVersion"]
     served = control_plane.kubectl("api-resources", "--api-group=scheduling.k8s.io", "--no-headers").splitlines()
@@ -118,6 +117,15 @@ def test_a_server_that_cannot_start_is_quoted_and_leaves_nothing(
     with pytest.raises(LocalError, match=r"(?s)kube-apiserver ended by itself .* unknown flag: --no-such-flag"):
         fresh_control_plane(flags={"kube-apiserver": ["--no-such-flag"]})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_the_user_named_stays_and_is_not_used_twice(fresh_control_plane: Start, tmp_path: Path) -> None:
+    broken = {"kube-apiserver": ["--no-such-flag"]}
+    with pytest.raises(LocalError, match="unknown flag"):
+        fresh_control_plane(folder=tmp_path / "kept", flags=broken)
+    assert "unknown flag" in (tmp_path / "kept/kube-apiserver.log").read_text()
+    with pytest.raises(LocalError, match=r"kept is not empty: name a new one for a new control plane$"):
+        fresh_control_plane(folder=tmp_path / "kept")
 
 
 def test_jobs_run_and_end_with_the_controllers_kube_scheduler_and_pretend_kubelets(fresh_control_plane: Start) -> None:

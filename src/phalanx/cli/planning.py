@@ -18,7 +18,7 @@ from phalanx.dialects.mistakes import Mistakes
 from phalanx.dialects.timestamps import moment
 from phalanx.engine.policy import Policy
 from phalanx.loop import Loop
-from phalanx.model.events import NamespaceSeen, TaskSeen
+from phalanx.model.events import NodeSeen, TaskSeen
 from phalanx.model.task import State, Task
 from phalanx.policy.load import PolicyError, load_policy
 from phalanx.sim import manifests
@@ -136,7 +136,7 @@ def _complain(wish: Wish, found: Manifests, objects: Objects) -> None:
         for event in objects.events
         if isinstance(event, TaskSeen) and _is_odd(event.task)
     ]
-    nothing = all(isinstance(event, NamespaceSeen) for event in objects.events)
+    nothing = not any(isinstance(event, NodeSeen | TaskSeen) for event in objects.events)
     bad = [*found.problems, *refused, *odd]
     if nothing and not bad:
         raise Mistake(f"nothing to plan: found no Node and no Pod{_ignored(objects)}")

@@ -1,11 +1,15 @@
 """The one door: decide(snapshot, policy) -> plan."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from phalanx.engine.placing import place
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Placed, Session
-from phalanx.model.plan import Bind, Plan, Step, Wait
+from phalanx.model.gang import Gang
+from phalanx.model.plan import Bind, Plan, Reason, Step, Wait
+from phalanx.model.requeue import turns
 from phalanx.model.snapshot import Snapshot
 
 
@@ -14,7 +18,7 @@ def decide(snapshot: Snapshot, policy: Policy) -> Plan:
     session = open_session(snapshot, policy)
     for action in policy.actions:
         action.run(session, policy)
-    return Plan(snapshot.now, _steps(session))
+    return Plan(snapshot.now, _steps(session, policy))
 
 
 def open_session(snapshot: Snapshot, policy: Policy) -> Session:
@@ -26,11 +30,12 @@ def open_session(snapshot: Snapshot, policy: Policy) -> Session:
     return Session.open(snapshot, columns, charges, lambda session, unit: place(session, policy, unit))
 
 
-def _steps(session: Session) -> tuple[Step, ...]:
+def _steps(session: Session, policy: Policy) -> tuple[Step, ...]:
     """Turn the session's log into steps: one per bound task, one wait per gang that misses members."""
     snapshot = session.snapshot
     tasks, gangs = snapshot.tasks, snapshot.gangs
     missing = gangs.count - np.bincount(tasks.gang[session.place >= 0], minlength=len(gangs))
+    waited = turns(snapshot.now, gangs.created, gangs.start_timeout, gangs.running)
     steps: list[Step] = []
     said: set[int] = set()
     for entry in session.log:
@@ -39,8 +44,18 @@ def _steps(session: Session) -> tuple[Step, ...]:
         elif missing[entry.gang] and entry.gang not in said:
             gang = gangs.gangs[entry.gang]
             said.add(entry.gang)
-            steps.append(Wait(gang.name, gang.key, int(missing[entry.gang]), entry.reason))
+            reason = _requeued(entry.reason, gang, int(waited[entry.gang])) if policy.requeues else entry.reason
+            steps.append(Wait(gang.name, gang.key, int(missing[entry.gang]), reason))
     return tuple(steps)
+
+
+def _requeued(reason: Reason, gang: Gang, times: int) -> Reason:
+    """Return the reason, with how often the gang had to queue again."""
+    if not times:
+        return reason
+    often = "once" if times == 1 else f"{times} times"
+    text = f"{reason.text}; queued again after its start timeout of {gang.start_timeout:g} s, {often}"
+    return replace(reason, text=text)
 
 
 def _binds(snapshot: Snapshot, entry: Placed) -> list[Bind]:

@@ -46,6 +46,8 @@ class Plugin:
     static: ClassVar[bool] = False
     #: Gangs are whole units only when some plugin of the policy says so.
     groups: ClassVar[bool] = False
+    #: Orders a gang anew after each full start timeout, which its reason then tells.
+    requeues: ClassVar[bool] = False
     #: An order key of a whole band: growth of a gang waits for every minimum of the same band.
     band: ClassVar[bool] = False
 

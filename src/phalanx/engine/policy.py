@@ -41,6 +41,8 @@ class Policy:
     vetoes: tuple[Veto, ...] = field(init=False, repr=False)
     #: Gangs are decided whole.
     groups: bool = field(init=False, repr=False)
+    #: Start timeouts count.
+    requeues: bool = field(init=False, repr=False)
     #: Every plugin's reach is `node`: copies can be placed by count.
     by_count: bool = field(init=False, repr=False)
 
@@ -52,6 +54,7 @@ class Policy:
             "orders": tuple(plugin for plugin in plugins if isinstance(plugin, Order)),
             "vetoes": tuple(plugin for plugin in plugins if isinstance(plugin, Veto)),
             "groups": any(plugin.groups for plugin in plugins),
+            "requeues": any(plugin.requeues for plugin in plugins),
             "by_count": all(plugin.reach == "node" for plugin in plugins),
         }
         for name, chain in chains.items():

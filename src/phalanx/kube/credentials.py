@@ -134,7 +134,7 @@ def _from_pod(folder: Path) -> Access:
 def _from_kubeconfig(choice: Choice) -> Access:
     cluster, where = choice.cluster, f"{choice.source}: cluster {choice.cluster_name!r}"
     server = (cluster.server or "").rstrip("/")
-    if urlsplit(server).scheme not in {"http", "https"} or not urlsplit(server).hostname:
+    if not _is_url(server):
         raise AccessError(f"{where}: server: found {cluster.server!r}, allowed is a URL such as https://10.0.0.1:6443")
     authority = _source(
         where, "certificate-authority", cluster.certificate_authority_data, cluster.certificate_authority
@@ -147,6 +147,14 @@ def _from_kubeconfig(choice: Choice) -> Access:
     tls.context()
     proxy = proxy_for(server, cluster.proxy_url, where)
     return Access(server, tls, _credentials(choice, pair, authority), proxy, cluster.tls_server_name)
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _credentials(choice: Choice, pair: Pair | None, authority: Source | None) -> Credentials:

@@ -7,7 +7,7 @@ import msgspec
 
 from phalanx.kube.clock import Clock, micro_stamp
 from phalanx.kube.feed import Feed
-from phalanx.kube.kinds import PODS, WORKLOAD_KINDS
+from phalanx.kube.kinds import PODS
 from phalanx.kube.writes import Write, Writes
 from phalanx.world.world import World
 
@@ -52,16 +52,13 @@ class Events:
             return None
         first = min(members, key=lambda task: (task.created, task.name))
         owner = first.membership.owner if first.membership else None
-        if owner:
-            kind_name, _, full = owner.partition(" ")
+        seen = self.world.groups.get(owner) if owner else None
+        if seen is not None:
+            kind, _, full = seen.owner.partition(" ")
             namespace, _, name = full.partition("/")
-            for kind in WORKLOAD_KINDS:
-                for known in self.feed.known.get(kind, {}).values():
-                    if (kind.kind, known.namespace, known.name) == (kind_name, namespace, name):
-                        return {
-                            "kind": kind.kind, "apiVersion": kind.api_version, "name": name,
-                            "namespace": namespace, "uid": known.uid,
-                        }  # fmt: skip
+            return {
+                "kind": kind, "apiVersion": seen.api_version, "name": name, "namespace": namespace, "uid": seen.uid,
+            }  # fmt: skip
         known_pod = self.feed.of(PODS, first.uid)
         if known_pod is None:
             return None

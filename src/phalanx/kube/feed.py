@@ -8,7 +8,7 @@ import msgspec
 
 from phalanx.dialects.read import read_json
 from phalanx.kube.kinds import WATCHED, Kind
-from phalanx.model.events import Event, GroupsGone, NamespaceGone, NodeGone, NodeSeen, TaskGone
+from phalanx.model.events import Event, GroupsGone, NamespaceGone, NodeGone, TaskGone
 from phalanx.world.world import World
 
 
@@ -111,6 +111,12 @@ class Feed:
         """Decide nothing until this kind was listed again."""
         self._synced.discard(kind)
 
+    def forget_versions(self) -> None:
+        """Read every object again at the next list, changed or not."""
+        for table in self.known.values():
+            for known in table.values():
+                known.version = -1
+
     def heard(self, kind: Kind) -> None:
         """Note that the server spoke."""
         self.heard_at[kind] = time.monotonic()
@@ -135,7 +141,7 @@ class Feed:
                 return None if again else NodeGone(old.name)
             case "Namespace":
                 return NamespaceGone(old.name)
-        return GroupsGone(f"{kind.kind} {full}")
+        return GroupsGone(f"{kind.kind} {full}", old.uid)
 
 
 def _waiting(part: _Object) -> tuple[str, str] | None:
@@ -144,5 +150,3 @@ def _waiting(part: _Object) -> tuple[str, str] | None:
             return condition.reason, condition.message
     return None
 
-
-__all__ = ["Feed", "Known", "NodeSeen"]

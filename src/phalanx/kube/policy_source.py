@@ -7,7 +7,7 @@ from pathlib import Path
 
 from phalanx.engine.policy import Policy
 from phalanx.kube.client import Client, Unanswered
-from phalanx.policy.load import PolicyError, load_policy, parse_policy
+from phalanx.policy.load import PolicyError, parse_policy
 
 #: How often the source is looked at. A read, never a write.
 PERIOD = 5.0
@@ -53,19 +53,18 @@ def config_map_source(client: Client, namespace: str, name: str) -> Source:
     return Source(f"ConfigMap {namespace}/{name}", text, regarding)
 
 
-def preset_source(name: str) -> Policy:
-    """Return a preset or a file, once."""
-    return load_policy(name)
-
-
 class PolicyWatch:
     """Looks at the source now and then; tells what changed."""
 
-    def __init__(self, source: Source, use: Callable[[Policy], None], bad: Callable[[str], None]) -> None:
+    def __init__(self, source: Source) -> None:
         self._source = source
-        self._use = use
-        self._bad = bad
+        self._use: Callable[[Policy], None] = lambda policy: None
+        self._bad: Callable[[str], None] = lambda why: None
         self._seen: str | None = None
+
+    def on_change(self, use: Callable[[Policy], None], bad: Callable[[str], None]) -> None:
+        """Say who takes a new policy, and who hears about a bad one."""
+        self._use, self._bad = use, bad
 
     async def first(self) -> Policy:
         """Return the policy to start with. There is no old one to keep, so a bad one is refused."""

@@ -6,13 +6,16 @@ beside it, so a slow bind never delays a decision.
 
 import asyncio
 import gc
+import os
 from dataclasses import dataclass
+
+import msgspec
 
 from phalanx.engine.invariants import Violation
 from phalanx.engine.policy import Policy
 from phalanx.kube.binder import Binder, Settled
-from phalanx.kube.client import Client
-from phalanx.kube.clock import Clock
+from phalanx.kube.client import MERGE_PATCH, Client
+from phalanx.kube.clock import Clock, stamp
 from phalanx.kube.events import Events
 from phalanx.kube.evictions import evict
 from phalanx.kube.feed import Feed
@@ -20,10 +23,11 @@ from phalanx.kube.groups import GroupStatus
 from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
 from phalanx.kube.metrics import Metrics
+from phalanx.kube.policy_source import Source
 from phalanx.kube.reflector import Reflector
 from phalanx.kube.status import Status
 from phalanx.kube.waves import Waves
-from phalanx.kube.writes import Writes
+from phalanx.kube.writes import Write, Writes
 from phalanx.loop import Loop
 from phalanx.model.outcome import Bound, Result
 from phalanx.model.plan import Bind, Plan
@@ -62,6 +66,9 @@ class Scheduler:
         self.client = client
         #: Set when a plan broke a promise: nothing is bound until everything was listed anew.
         self.stopped = False
+        #: Set when the process was asked to stop: no new decisions, binds on their way may finish.
+        self.leaving = False
+        self._settings = settings
         self._wake = asyncio.Event()
         self._refusals: dict[str, int] = {}
         self.waves = Waves(settings.wave_deadline)
@@ -80,6 +87,40 @@ class Scheduler:
     def may_write(self) -> bool:
         """The fence: asked before every write."""
         return not self.stopped and (self.leader is None or self.leader.holds())
+
+    def use(self, policy: Policy) -> None:
+        """Decide by another policy from the next cycle on."""
+        self.log.say("policy", name=policy.name)
+        names_changed = policy.scheduler_names != self.loop.policy.scheduler_names
+        self.loop.policy = policy
+        self.world.read_labels(policy.label_keys)
+        if names_changed:
+            # Whose pods are ours is decided when they are read: read all of them again.
+            self.feed.schedulers = policy.scheduler_names
+            self.feed.forget_versions()
+            self.relist()
+        self._own_condition(valid=True, message="")
+        self._wake.set()
+
+    def bad_policy(self, source: Source, why: str) -> None:
+        """Keep the old policy, and say so where people look."""
+        self.log.say("policy-refused", source=source.name, why=why, then="the old policy stays in force")
+        if source.regarding is not None:
+            self.events.about(source.regarding, "Warning", "PolicyRefused", "Reloading", why)
+        self._own_condition(valid=False, message=why)
+
+    def _own_condition(self, *, valid: bool, message: str) -> None:
+        """Put it on our own pod too, if we run in one (POD_NAME and POD_NAMESPACE say which)."""
+        name, namespace = os.environ.get("POD_NAME"), os.environ.get("POD_NAMESPACE")
+        if not name or not namespace:
+            return
+        condition = {
+            "type": "phalanx.dev/PolicyValid", "status": "True" if valid else "False",
+            "reason": "Loaded" if valid else "Refused", "message": message[:1024],
+            "lastTransitionTime": stamp(self.clock.now()),
+        }  # fmt: skip
+        body = msgspec.json.encode({"status": {"conditions": [condition]}})
+        self.writes.submit(Write("PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}/status", body, MERGE_PATCH))
 
     async def run(self) -> None:
         """Schedule until cancelled."""
@@ -125,7 +166,7 @@ class Scheduler:
             if first:
                 first = False
                 self._settle_memory()
-            if self.may_write():
+            if self.may_write() and not self.leaving:
                 self.cycle()
                 await asyncio.sleep(GATHER)
 

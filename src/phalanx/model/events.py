@@ -71,6 +71,8 @@ class GroupsGone:
     """An object that describes groups of pods was deleted."""
 
     owner: str
+    #: Of the deleted object: one of the same name that was made since stays. None: whichever is there.
+    uid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,4 @@ class Refused:
         return where + self.message
 
 
-Event = (
-    NodeSeen | NodeGone | TaskSeen | TaskGone | NamespaceSeen | NamespaceGone | GroupsSeen | GroupsGone | Refused
-)
+Event = NodeSeen | NodeGone | TaskSeen | TaskGone | NamespaceSeen | NamespaceGone | GroupsSeen | GroupsGone | Refused

@@ -76,6 +76,20 @@ class Admission:
             return Refused("Pod", full_name(pod), *refused)
         return {**pod, "spec": filled}
 
+    def admit_group(self, group: Object) -> dict[str, Any] | Refused:
+        """Return an identified PodGroup with its priority, or the reason why an API server would not have it."""
+        spec = group.get("spec")
+        if not isinstance(spec, dict):
+            return dict(group)
+        filled = dict(spec)
+        refused = self._prioritise(filled)
+        if refused is not None:
+            return Refused("PodGroup", full_name(group), *refused)
+        # From 1.37 on every PodGroup has a priority; 1.36 gives one only where a feature gate is on.
+        if filled.get("priority") is None and group.get("apiVersion") != "scheduling.k8s.io/v1alpha2":
+            filled["priority"] = 0
+        return {**group, "spec": filled}
+
     def _prioritise(self, spec: dict[str, Any]) -> tuple[str, str] | None:
         """Fill in `priority`. One that is there already was decided by a real API server."""
         name = spec.get("priorityClassName")

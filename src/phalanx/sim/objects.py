@@ -13,6 +13,9 @@ from phalanx.sim.manifests import Document
 
 #: Kinds that serve admission and expansion, and go no further.
 _CLASSES = {"PriorityClass": "scheduling.k8s.io/", "RuntimeClass": "node.k8s.io/"}
+#: Kinds that say what the gang of other pods is.
+_DESCRIBING = ("Workload", "PodGroup")
+_WORKLOAD_API = "scheduling.k8s.io/"
 
 
 @dataclass(slots=True)
@@ -66,6 +69,9 @@ class _Reader:
             self.objects.ignored[kind] += 1
         elif isinstance(event, Refused):
             self.objects.refused.append((event, source))
+            if kind in _DESCRIBING and event.object not in self.taken:
+                # Its pods wait for it and say so; there is one, but it cannot be read.
+                self.objects.events.append(event)
         elif self._claim(one, source):
             self.objects.events.append(event)
 
@@ -88,8 +94,12 @@ class _Reader:
                     self.objects.events.append(event)
 
     def _read(self, one: dict[str, Any]) -> Event | None:
-        """Admit a pod, and let the dialects read whatever it is."""
-        admitted = self.admission.admit(one) if one["kind"] == "Pod" else one
+        """Admit a pod or a group of pods, and let the dialects read whatever it is."""
+        admitted: dict[str, Any] | Refused = one
+        if one["kind"] == "Pod":
+            admitted = self.admission.admit(one)
+        elif one["kind"] == "PodGroup" and str(one.get("apiVersion")).startswith(_WORKLOAD_API):
+            admitted = self.admission.admit_group(one)
         return admitted if isinstance(admitted, Refused) else read(admitted, self.schedulers)
 
     def _claim(self, one: dict[str, Any], source: str) -> bool:

@@ -6,6 +6,7 @@ from itertools import chain
 import numpy as np
 
 from phalanx.model.axis import Axis, Int
+from phalanx.model.requeue import turns
 from phalanx.model.snapshot import UNBOUNDED, GangTable, TaskTable
 from phalanx.model.task import Shape
 from phalanx.world.gangs import Piece
@@ -85,6 +86,14 @@ class GangRows:
         rank = np.empty(len(kinds), np.int64)
         rank[order] = np.arange(len(kinds))
         return rank[inverse], tuple(self._shapes[number] for number in kinds[order].tolist())
+
+
+def next_requeue(gangs: GangTable, now: float) -> float:
+    """Return when the next start timeout of a waiting gang passes; infinity when none will."""
+    passed = turns(now, gangs.created, gangs.start_timeout, gangs.running)
+    waiting = (gangs.start_timeout > 0) & (gangs.running == 0)
+    moments = gangs.created + (passed + 1) * gangs.start_timeout
+    return float(moments.min(initial=np.inf, where=waiting))
 
 
 def _gangs(pieces: list[Piece]) -> GangTable:

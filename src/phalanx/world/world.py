@@ -4,6 +4,7 @@ Books are never kept by adding and subtracting: an event marks a node or a gang 
 out dirty rows afresh from the tasks that are there. What was forgotten once would stay wrong for ever.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -27,7 +28,7 @@ from phalanx.model.plan import Bind, Nominate, Plan
 from phalanx.model.queue import DEFAULT_QUEUE
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State, Task
-from phalanx.world.gang_rows import GangRows
+from phalanx.world.gang_rows import GangRows, next_requeue
 from phalanx.world.gangs import Piece, assemble, credit, gang_key, with_labels
 from phalanx.world.groups import group_of
 from phalanx.world.node_rows import NodeRows
@@ -64,10 +65,14 @@ class World:
         self._node_rows = NodeRows()
         self._gang_rows = GangRows()
         self._dirty_gangs: set[str] = set()
+        #: uids of pending tasks of ours.
+        self._waiting: dict[str, None] = {}
         #: Gangs of which a member changed since `drain_touched` was last asked.
         self._touched: set[str] = set()
         #: Gangs that must not be tried before a time, and why.
         self._resting: dict[str, tuple[float, str]] = {}
+        #: When the next start timeout of a waiting gang passes.
+        self._requeue_at = math.inf
 
     def apply(self, event: Event) -> None:
         """Take in one event. Events that change nothing we look at leave nothing dirty."""
@@ -88,8 +93,8 @@ class World:
                 self._set_namespace(name, None)
             case GroupsSeen(owner):
                 self._set_groups(owner, event)
-            case GroupsGone(owner):
-                self._set_groups(owner, None)
+            case GroupsGone(owner, uid):
+                self._drop_groups(owner, uid)
             case Refused():
                 self._set_aside(event)
 
@@ -114,6 +119,10 @@ class World:
                 elif result is Result.REFUSED:
                     self._set_task(replace(task, state=State.PENDING, node=None))
 
+    def read_labels(self, keys: frozenset[str]) -> None:
+        """Say which labels of tasks plugins look at, when the policy changes."""
+        self._plugin_keys = keys
+
     def rest(self, key: str, until: float, why: str) -> None:
         """Leave a gang alone for a while: it was tried and turned away."""
         self._resting[key] = (until, why)
@@ -121,8 +130,10 @@ class World:
 
     def due(self, now: float) -> bool:
         """Tell whether a new decision could differ from the last one."""
+        if not self._waiting:
+            return False
         rested = any(until <= now for until, _ in self._resting.values())
-        return rested or bool(self._dirty_gangs) or self._node_rows.dirty
+        return rested or bool(self._dirty_gangs) or self._node_rows.dirty or now >= self._requeue_at
 
     def drain_touched(self) -> list[str]:
         """Return the gangs of which a member changed since the last time, sorted."""
@@ -144,6 +155,7 @@ class World:
         self._dirty_gangs.clear()
         nodes, devices, axis = self._node_rows.table(self)
         gangs, tasks, shapes, requests, scored = self._gang_rows.tables(axis, nodes.row)
+        self._requeue_at = next_requeue(gangs, now)
         return Snapshot(
             now=now, seed=seed, axis=axis, nodes=nodes, devices=devices, shapes=shapes, requests=requests,
             scored=scored, gangs=gangs, tasks=tasks, queues=(DEFAULT_QUEUE,),
@@ -184,6 +196,8 @@ class World:
             key = gang_key(task)
             self.members.setdefault(key, {})[task.uid] = None
             self._mark(key)
+            if task.state is State.PENDING:
+                self._waiting[task.uid] = None
             if task.membership is not None and task.membership.owner is not None:
                 self._referring.setdefault(task.membership.owner, {})[key] = None
 
@@ -202,12 +216,12 @@ class World:
                     del index[name]
                 self._node_rows.touch(name)
         self._repelling.pop(task.uid, None)
+        self._waiting.pop(task.uid, None)
         if task.ours:
             key = gang_key(task)
             del self.members[key][task.uid]
             if not self.members[key]:
                 del self.members[key]
-                self._resting.pop(key, None)
                 self._forget_reference(task, key)
             self._mark(key)
 
@@ -247,18 +261,22 @@ class World:
         self._dirty_gangs.update(gang_key(task) for task in self.tasks.values() if task.ours and task.namespace == name)
 
     def _set_groups(self, owner: str, seen: GroupsSeen | None) -> None:
-        """Take in an object that describes groups. Its gangs look again when it says something else."""
+        """Take in an object that describes groups. Its gangs are worked out again if it says something else."""
         old, mistake = self.groups.pop(owner, None), self.refused.pop(owner, None)
         if seen is not None:
             self.groups[owner] = seen
-        if mistake is not None or (old and old.groups) != (seen and seen.groups):
+        if old is None or seen is None or mistake is not None or old.groups != seen.groups:
             self._dirty_gangs.update(self._referring.get(owner, {}))
+
+    def _drop_groups(self, owner: str, uid: str | None) -> None:
+        known = self.groups.get(owner)
+        if known is None or uid is None or known.uid == uid:
+            self._set_groups(owner, None)
 
     def _set_aside(self, event: Refused) -> None:
         """An object that cannot be read any more is not acted upon; pods that run stay charged."""
         self._set_groups(event.object, None)
         self.refused[event.object] = event
-        self._dirty_gangs.update(self._referring.get(event.object, {}))
         if event.kind == "Node":
             self._drop_node(event.name)
         if event.kind == "Pod":

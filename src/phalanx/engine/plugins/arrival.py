@@ -3,23 +3,22 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from phalanx.engine.plugin import Plugin
 from phalanx.engine.session import Session
 from phalanx.engine.units import Units
 from phalanx.model.axis import Float, Int
+from phalanx.model.requeue import turns
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival(Plugin):
-    """Order by creation. After each full start timeout a gang is ordered as if created then."""
+    """Order by creation. After each full start timeout a gang that has not started is ordered as if created then."""
 
     name: ClassVar[str] = "arrival"
+    requeues: ClassVar[bool] = True
 
     def gang_key(self, session: Session, units: Units) -> Int | Float:
         """Return the time from which a unit queues."""
-        timeout = session.snapshot.gangs.start_timeout[units.gang]
-        waited = np.maximum(session.snapshot.now - units.created, 0.0)
-        turns = np.floor_divide(waited, timeout, out=np.zeros(len(units)), where=timeout > 0)
-        return units.created + turns * timeout
+        gangs = session.snapshot.gangs
+        timeout, running = gangs.start_timeout[units.gang], gangs.running[units.gang]
+        return units.created + turns(session.snapshot.now, units.created, timeout, running) * timeout

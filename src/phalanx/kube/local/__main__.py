@@ -20,7 +20,7 @@ def main() -> int:
     chosen = parser.parse_args()
     try:
         if chosen.action == "run":
-            return _run(ControlPlane(chosen.version, scheduler=chosen.scheduler, kwok=chosen.kwok))
+            return _run(ControlPlane(wanted(chosen.version), scheduler=chosen.scheduler, kwok=chosen.kwok))
         for name, path in binaries(COMMANDS, wanted(chosen.version)).items():
             sys.stdout.write(f"{name:24}{path}\n")
     except LocalError as error:

@@ -29,8 +29,8 @@ class ControlPlane:
     Nothing outlives the block or this process, however it ends. Several can run side by side.
     """
 
-    #: 1.35, 1.36 or 1.37; None: the environment's K8S, else 1.36.
-    version: str | None = None
+    #: 1.35, 1.36 or 1.37; else the environment's K8S, else 1.36.
+    version: str = field(default_factory=wanted)
     _: KW_ONLY
     controller_manager: bool = True
     scheduler: bool = False
@@ -47,8 +47,10 @@ class ControlPlane:
     #: More flags by process name; they come last and so win.
     flags: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
-    def __enter__(self) -> Self:
+    def __post_init__(self) -> None:
         self.version = wanted(self.version)
+
+    def __enter__(self) -> Self:
         self._binaries = binaries(self._commands(), self.version)
         with ExitStack() as undo:
             self._folder = temporary_folder() if self.folder is None else kept_folder(self.folder)
@@ -157,7 +159,6 @@ class ControlPlane:
         return write_kubeconfig(path, self.url, self._authority.pair.certificate, user, pair)
 
     def _start_all(self) -> None:
-        assert self.version
         server = command_lines.ServerOptions(
             self.version, self._port.getsockname()[1], self.audit, self.inflight, self.fairness
         )

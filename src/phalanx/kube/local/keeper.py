@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,14 @@ _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 def main() -> None:
     """Keep the processes of one folder until the parent has gone or closed the line."""
     folder, removed_at_end = Path(sys.argv[1]), sys.argv[2] == "remove"
+    for ending in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, lambda *_: sys.exit())
     lock = _lock(folder)
     children: dict[int, subprocess.Popen[bytes]] = {}
     try:
-        for order in _orders():
-            os.write(1, json.dumps(_obey(order, children, folder)).encode() + b"\n")
+        with suppress(BrokenPipeError):
+            for order in _orders():
+                os.write(1, json.dumps(_obey(order, children, folder)).encode() + b"\n")
     finally:
         for child in children.values():
             child.kill()

@@ -1,0 +1,76 @@
+"""`python -m bench.cluster`: Phalanx and others on real control planes, one after the other, as tables with ratios."""
+
+import os
+import sys
+
+from bench.cluster.backlog import measure
+from bench.cluster.contenders import (
+    KUBE,
+    KUBE_BATCHING,
+    KUBE_GANGS,
+    KUBE_NO_BATCHING,
+    NULL,
+    PHALANX,
+    PHALANX_PLAIN,
+    chosen,
+)
+from bench.cluster.settings import Settings, Size, settings
+from bench.cluster.starting import measure_start
+from bench.cluster.stream import measure_stream
+from bench.cluster.tables import backlog_table, start_table, stream_table
+
+from phalanx.kube.local import LocalError
+
+
+def main() -> int:
+    """Measure what the environment asks for."""
+    asked = settings()
+    print(f"{os.cpu_count()} cores for control plane and scheduler together; gangs of 8 one-GPU pods; nodes of 8 GPUs")
+    try:
+        for name in asked.tables:
+            _TABLES[name](asked)
+    except LocalError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _backlog(asked: Settings) -> None:
+    for size in asked.sizes:
+        rows = [measure(each, size) for each in chosen((NULL, PHALANX, KUBE, KUBE_GANGS), asked.only)]
+        backlog_table(f"Backlog of gangs: {size} ({_enough(size)} nodes suffice)", rows)
+
+
+def _plain(asked: Settings) -> None:
+    contenders = (NULL, PHALANX_PLAIN, KUBE, KUBE_BATCHING, KUBE_NO_BATCHING)
+    for size in asked.sizes:
+        rows = [measure(each, size) for each in chosen(contenders, asked.only)]
+        backlog_table(f"Backlog of pods in no gang: {size} ({_enough(size)} nodes suffice)", rows)
+
+
+def _stream(asked: Settings) -> None:
+    nodes, rate, seconds = asked.stream
+    rows = [measure_stream(each, nodes, rate, seconds) for each in chosen((PHALANX, KUBE, KUBE_GANGS), asked.only)]
+    stream_table(f"Stream: {rate} pods/s in gangs of 8 for {seconds} s on {nodes:,} nodes", rows)
+
+
+def _start(asked: Settings) -> None:
+    rows = [measure_start(each, asked.start) for each in chosen((PHALANX, KUBE, KUBE_GANGS), asked.only)]
+    start_table(f"Start in a full cluster: {asked.start}, one gang waits", rows)
+
+
+def _huge(asked: Settings) -> None:
+    rows = [measure(each, asked.huge) for each in chosen((NULL, PHALANX), asked.only)]
+    backlog_table(f"Large: {asked.huge} ({_enough(asked.huge)} nodes suffice)", rows)
+
+
+def _enough(size: Size) -> str:
+    return f"{-(-size.pods // 8):,}"
+
+
+_TABLES = {"backlog": _backlog, "plain": _plain, "stream": _stream, "start": _start, "huge": _huge}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""Print what was measured as Markdown, with ratios to the limit and to kube-scheduler from the same run."""
+
+from collections.abc import Sequence
+
+from bench.cluster.backlog import Row
+from bench.cluster.contenders import KUBE, NULL
+from bench.cluster.starting import Start
+from bench.cluster.stream import Latency
+
+MIB = 2**20
+
+
+def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print one table, its columns aligned for eyes as well."""
+    widths = [max(len(line[column]) for line in [head, *rows]) for column in range(len(head))]
+    print(f"\n### {title}\n", flush=True)
+    for line in [head, ["-" * width for width in widths], *rows]:
+        cells = (
+            cell.ljust(width) if not number else cell.rjust(width)
+            for number, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def backlog_table(title: str, rows: Sequence[Row]) -> None:
+    """Print a table of backlogs."""
+    head = (
+        "contender", "pods/s from start", "to null binder", "to kube-scheduler", "pods/s once binding",
+        "first bind s", "last bind s", "nodes used", "split gangs", "CPU s", "peak MiB",
+    )  # fmt: skip
+    limit, kube = _speed(rows, NULL.name), _speed(rows, KUBE.name)
+    table(title, head, [_cells(row, limit, kube) for row in rows])
+
+
+def stream_table(title: str, rows: Sequence[Latency]) -> None:
+    """Print a table of latencies."""
+    head = ("contender", "pods", "pods/s created", "never bound", "p50 s", "p99 s", "longest s", "CPU s")
+    table(title, head, [
+        [
+            row.name, f"{row.pods:,}", f"{row.rate:,.0f}", f"{row.pods - len(row.seconds):,}",
+            f"{row.percentile(0.5):.3f}", f"{row.percentile(0.99):.3f}", f"{row.percentile(1.0):.3f}", f"{row.cpu:.1f}",
+        ]
+        for row in rows
+    ])  # fmt: skip
+
+
+def start_table(title: str, rows: Sequence[Start]) -> None:
+    """Print a table of starts."""
+    head = ("contender", "first decision s", "right", "memory MiB", "peak MiB", "CPU s")
+    table(title, head, [
+        [
+            row.name, "never" if row.first is None else f"{row.first:.2f}", "yes" if row.right else "no",
+            f"{row.settled / MIB:,.0f}", f"{row.peak / MIB:,.0f}", f"{row.cpu:.1f}",
+        ]
+        for row in rows
+    ])  # fmt: skip
+
+
+def _speed(rows: Sequence[Row], name: str) -> float | None:
+    return next((row.per_second for row in rows if row.name == name), None)
+
+
+def _cells(row: Row, limit: float | None, kube: float | None) -> list[str]:
+    unbound = "" if row.bound == row.size.pods else f" (only {row.bound:,} bound)"
+    return [
+        row.name + unbound,
+        f"{row.per_second:,.0f}",
+        _ratio(row.per_second, limit),
+        _ratio(row.per_second, kube),
+        f"{row.once_started:,.0f}",
+        f"{row.first:.2f}",
+        f"{row.last:.2f}",
+        f"{row.nodes:,}",
+        f"{row.split:,}",
+        f"{row.cpu:.1f}",
+        f"{row.peak / MIB:,.0f}",
+    ]
+
+
+def _ratio(value: float, other: float | None) -> str:
+    return f"{value / other:.2f}" if other else "-"

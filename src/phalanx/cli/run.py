@@ -1,0 +1,88 @@
+"""`phalanx run`: schedule a real cluster, beside kube-scheduler or instead of it."""
+
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from phalanx.cli.output import Mistake
+
+Name = Annotated[tuple[str, ...], Parameter(name="--scheduler-name", negative=())]
+
+
+def register(app: App) -> None:
+    """Add the command."""
+    app.command(run)
+
+
+def run(  # noqa: PLR0913 (every one an operator's choice)
+    *,
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    policy: str = "default",
+    policy_config_map: str | None = None,
+    scheduler_name: Name = (),
+    leader_election: bool = True,
+    lease_namespace: str = "phalanx-system",
+    lease_name: str = "phalanx",
+    lease_duration: float = 15.0,
+    renew_deadline: float = 10.0,
+    retry_period: float = 2.0,
+    wave_deadline: float = 120.0,
+    address: str = "127.0.0.1",
+    port: int = 10261,
+    log_format: Literal["text", "json"] = "text",
+) -> int:
+    """Schedule a real cluster: pods whose schedulerName is ours.
+
+    Parameters
+    ----------
+    kubeconfig
+        A kubeconfig file. Without it: KUBECONFIG, the usual file, or the service account of the pod we run in.
+    context
+        The context in it, if not the current one.
+    policy
+        The name of a preset, or a file that is looked at again when it changes.
+    policy_config_map
+        `namespace/name` of a ConfigMap whose key policy.yaml is the policy, looked at again when it changes.
+    scheduler_name
+        A scheduler name to serve besides the policy's; may be given several times.
+    leader_election
+        Only one replica writes at a time. Without it there must be only one replica.
+    lease_namespace
+        The namespace of the lease.
+    lease_name
+        The name of the lease.
+    lease_duration
+        Seconds after which others may take over a lease that is not renewed.
+    renew_deadline
+        Seconds after the last renewal at which this replica stops writing.
+    retry_period
+        Seconds between renewals.
+    wave_deadline
+        Seconds after which a gang that is not whole steps back.
+    address
+        Where /healthz, /readyz and /metrics are served.
+    port
+        The port for them; 0 takes a free one.
+    log_format
+        text for people, json for programs.
+    """
+    # Here and not above: whoever asks for help need not wait for the network libraries.
+    from phalanx.kube.credentials import AccessError  # noqa: PLC0415
+    from phalanx.kube.process import Choices, Lease, serve  # noqa: PLC0415
+    from phalanx.policy.load import PolicyError  # noqa: PLC0415
+
+    if not 0 < retry_period < renew_deadline < lease_duration:
+        raise Mistake(
+            f"--retry-period {retry_period:g}, --renew-deadline {renew_deadline:g}, --lease-duration "
+            f"{lease_duration:g}: allowed are rising numbers above 0"
+        )
+    lease = Lease(lease_namespace, lease_name, lease_duration, renew_deadline, retry_period)
+    choices = Choices(
+        kubeconfig, context, policy, policy_config_map, scheduler_name, lease if leader_election else None,
+        wave_deadline, address, port, log_format,
+    )  # fmt: skip
+    try:
+        return serve(choices)
+    except (AccessError, PolicyError) as mistake:
+        raise Mistake(str(mistake)) from None

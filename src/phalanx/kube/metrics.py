@@ -1,0 +1,114 @@
+"""What a scheduler tells Prometheus. No name of a tenant's ever becomes a label: the series are few and stay few.
+
+What each figure means, and what to do about it, is in docs/operate.md.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    Metric,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from phalanx import __version__
+from phalanx.model.outcome import Result
+from phalanx.model.plan import Code, Plan
+
+# A cycle is milliseconds; a person notices a second.
+_BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+# The time when a series was made says nothing that the process's own start does not.
+disable_created_metrics()  # type: ignore[no-untyped-call]
+
+
+def _nothing() -> Mapping[str, float]:
+    return {}
+
+
+@dataclass(slots=True)
+class Live:
+    """What is not counted but asked for at each scrape."""
+
+    #: Whether this replica may write.
+    leading: Callable[[], bool] = bool
+    #: Whether every watched kind was applied.
+    ready: Callable[[], bool] = bool
+    #: Seconds since the server last spoke, by kind.
+    silence: Callable[[], Mapping[str, float]] = _nothing
+    #: Waiting gangs of the last cycle, by code.
+    pending: dict[Code, int] = field(default_factory=dict[Code, int])
+
+
+class Metrics:
+    """One scheduler's figures, apart from any other's in the same process."""
+
+    def __init__(self) -> None:
+        self.live = Live()
+        self._registry = CollectorRegistry()
+        self._cycles = Histogram(
+            "phalanx_cycle_seconds", "Time of one decision cycle.", buckets=_BUCKETS, registry=self._registry
+        )
+        binds = Counter("phalanx_binds", "Binds by what became of them.", ["outcome"], registry=self._registry)
+        # Made once: a look-up by label costs as much as a bind's whole bookkeeping, and a series that is 0 from the
+        # start is one that an alert can be written on.
+        self._binds = {result.value: binds.labels(outcome=result.value) for result in Result}
+        self._violations = Counter(
+            "phalanx_invariant_violations", "Plans thrown away because they broke a promise.", registry=self._registry
+        )
+        self._registry.register(_Scraped(self.live))
+        ProcessCollector(registry=self._registry)
+
+    def cycle(self, seconds: float, plan: Plan) -> None:
+        """Count one cycle."""
+        self._cycles.observe(seconds)
+        pending = dict.fromkeys(Code, 0)
+        for wait in plan.waits:
+            pending[wait.reason.code] += 1
+        self.live.pending = pending
+
+    def bind(self, outcome: str) -> None:
+        """Count one bind: ok, refused or unknown."""
+        self._binds[outcome].inc()
+
+    def violation(self) -> None:
+        """Count one plan that broke a promise."""
+        self._violations.inc()
+
+    def text(self) -> bytes:
+        """Return everything in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+
+class _Scraped(Collector):
+    """Figures that are read when somebody asks, so that nothing is kept up to date in between."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+
+    def collect(self) -> Iterable[Metric]:
+        live = self._live
+        leading = live.leading()
+        yield GaugeMetricFamily("phalanx_leader", "1 when this replica decides.", value=leading)
+        yield GaugeMetricFamily("phalanx_ready", "1 when every watched kind was applied.", value=live.ready())
+        silence = GaugeMetricFamily(
+            "phalanx_watch_silence_seconds", "Time since the API server last spoke.", labels=["kind"]
+        )
+        for kind, seconds in live.silence().items():
+            silence.add_metric([kind], seconds)
+        yield silence
+        waiting = GaugeMetricFamily("phalanx_pending_gangs", "Waiting gangs by code.", labels=["code"])
+        for code in Code:
+            # A replica that does not decide knows nothing of what waits; the leader's figure must not be doubled.
+            waiting.add_metric([code.value], live.pending.get(code, 0) if leading else 0)
+        yield waiting
+        version = GaugeMetricFamily("phalanx_build_info", "1; the version is a label.", labels=["version"])
+        version.add_metric([__version__], 1)
+        yield version

@@ -1,0 +1,143 @@
+"""The process: reads the choices, wires the scheduler, serves health and metrics, and leaves in good order."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import uvloop
+
+from phalanx.engine.policy import Policy
+from phalanx.kube.client import Client
+from phalanx.kube.credentials import load_access
+from phalanx.kube.leader import Leader
+from phalanx.kube.log import Log
+from phalanx.kube.metrics import Metrics
+from phalanx.kube.policy_source import PolicyWatch, Source, config_map_source, file_source
+from phalanx.kube.scheduler import Scheduler, Settings
+from phalanx.kube.server import serve_health
+from phalanx.policy.load import PolicyError, load_policy, preset_names
+
+#: How long a process that was asked to stop waits for binds that are on their way.
+FAREWELL = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The lease that the leader holds."""
+
+    namespace: str
+    name: str
+    duration: float
+    renew: float
+    retry: float
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the command line said."""
+
+    kubeconfig: str | None
+    context: str | None
+    policy: str
+    policy_config_map: str | None
+    scheduler_names: tuple[str, ...]
+    lease: Lease | None
+    wave_deadline: float
+    address: str
+    port: int
+    log_format: Literal["text", "json"]
+
+
+def serve(choices: Choices) -> int:
+    """Run until told to stop; return the exit status."""
+    return uvloop.run(_serve(choices))
+
+
+async def _serve(choices: Choices) -> int:
+    log = Log(choices.log_format)
+    identity = f"{os.environ.get('POD_NAME') or socket.gethostname()}_{os.getpid()}"
+    async with Client(load_access(choices.kubeconfig, choices.context)) as client:
+        source = _source(choices, client)
+        policy, watch = await _first_policy(choices, source)
+        metrics = Metrics()
+        leader = _leader(choices, client, identity, log)
+        settings = Settings(identity, wave_deadline=choices.wave_deadline)
+        scheduler = Scheduler(client, policy, leader, metrics, log, settings)
+        async with serve_health(choices.address, choices.port, scheduler, metrics) as port:
+            log.say("started", identity=identity, policy=policy.name, address=f"{choices.address}:{port}")
+            if watch is not None and source is not None:
+                watch.on_change(
+                    lambda fresh: scheduler.use(_named(fresh, choices)), lambda why: scheduler.bad_policy(source, why)
+                )
+            return await _until_stopped(scheduler, leader, watch, log)
+
+
+def _source(choices: Choices, client: Client) -> Source | None:
+    if choices.policy_config_map is not None:
+        namespace, slash, name = choices.policy_config_map.partition("/")
+        if not (namespace and slash and name):
+            raise PolicyError(f"--policy-config-map: found {choices.policy_config_map}, allowed is namespace/name")
+        return config_map_source(client, namespace, name)
+    return None if choices.policy in preset_names() else file_source(choices.policy)
+
+
+async def _first_policy(choices: Choices, source: Source | None) -> tuple[Policy, PolicyWatch | None]:
+    if source is None:
+        return _named(load_policy(choices.policy), choices), None
+    watch = PolicyWatch(source)
+    if choices.policy_config_map is None and not Path(choices.policy).is_file():
+        # Say it as for every other command: what was found, which presets there are.
+        load_policy(choices.policy)
+    return _named(await watch.first(), choices), watch
+
+
+def _named(policy: Policy, choices: Choices) -> Policy:
+    names = tuple(dict.fromkeys((*policy.scheduler_names, *choices.scheduler_names)))
+    return replace(policy, scheduler_names=names)
+
+
+def _leader(choices: Choices, client: Client, identity: str, log: Log) -> Leader | None:
+    lease = choices.lease
+    if lease is None:
+        return None
+    return Leader(
+        client, lease.namespace, lease.name, identity,
+        lease=lease.duration, renew=lease.renew, retry=lease.retry, log=log,
+    )  # fmt: skip
+
+
+async def _until_stopped(
+    scheduler: Scheduler, leader: Leader | None, watch: PolicyWatch | None, log: Log
+) -> int:
+    """Run everything; on SIGTERM let binds finish, give the lease back, and go."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    work = [asyncio.create_task(scheduler.run())]
+    if leader is not None:
+        work.append(asyncio.create_task(leader.run()))
+    if watch is not None:
+        work.append(asyncio.create_task(watch.run()))
+    stopping = asyncio.create_task(stop.wait())
+    done, _ = await asyncio.wait([*work, stopping], return_when=asyncio.FIRST_COMPLETED)
+    if stopping not in done:
+        stopping.cancel()
+        for task in done:
+            task.result()
+    log.say("stopping", binds=scheduler.binder.in_flight)
+    scheduler.leaving = True
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(FAREWELL):
+            while not scheduler.binder.idle:
+                await asyncio.sleep(0.02)
+    if leader is not None:
+        await leader.release()
+    for task in work:
+        task.cancel()
+    await asyncio.gather(*work, return_exceptions=True)
+    return 0
