@@ -19,7 +19,7 @@ def test_modules_and_functions_are_small(path: Path) -> None:
     assert len(lines) <= MODULE_MAX, f"{path.name} has {len(lines)} lines: what noun is missing?"
     for item in ast.walk(ast.parse("\n".join(lines))):
         if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef):
-            size = (item.end_lineno or 0) - item.lineno + 1
+            size = (item.end_lineno or 0) - item.body[ast.get_docstring(item) is not None and len(item.body) > 1].lineno + 1
             assert size <= FUNCTION_MAX, f"{path.name}: {item.name} has {size} lines"
 
 
@@ -35,8 +35,8 @@ def test_a_plugin_is_one_file_named_after_its_class_and_documented(path: Path) -
 
 def test_one_title_per_page() -> None:
     for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]:
-        text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
-        assert len(re.findall(r"^# ", text, flags=re.M)) == 1, page.name
+        text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+        assert len(re.findall(r"^# ", text, flags=re.MULTILINE)) == 1, page.name
 
 
 def test_links_between_pages_lead_somewhere() -> None:

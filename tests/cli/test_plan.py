@@ -148,9 +148,9 @@ def test_pods_are_grouped_by_gang_and_shortened(capsys: pytest.CaptureFixture[st
     )
     _, text, _ = run(capsys, "-f", str(tmp_path))
     assert [" ".join(line.split()) for line in text.splitlines()[1:]] == [
-        "bind ml/free-* 6 pods: n1 ×3, n10 ×3 (free-0 … free-5)",  # noqa: RUF001
-        "bind ml/late-* 3 pods: n2 ×3 (late-0, late-1, late-2)",  # noqa: RUF001
-        "bind ml/pair 21 pods: n3 ×3, n4 ×3, n5 ×3, n6 ×3, n7 ×3, n8 ×3 and 1 node more (pair-0 … pair-20)",  # noqa: RUF001
+        "bind ml/free-* 6 pods: n1 ×3, n10 ×3 (free-0 … free-5)",
+        "bind ml/late-* 3 pods: n2 ×3 (late-0, late-1, late-2)",
+        "bind ml/pair 21 pods: n3 ×3, n4 ×3, n5 ×3, n6 ×3, n7 ×3, n8 ×3 and 1 node more (pair-0 … pair-20)",
         "",
         "10 nodes, 30 pods: 30 pods bound",
     ]

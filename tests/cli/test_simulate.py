@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,10 @@ import pytest
 
 from phalanx.cli import simulating
 from phalanx.cli.main import main
+from phalanx.sim import words
+from phalanx.sim.scenario import read_scenario
 from phalanx.sim.simulator import FOREVER, Moment, Simulator
+from phalanx.sim.timeline import timeline
 
 SCENARIO = "node n1 gpu=2\ngang g members=2 gpu=1 created=1m runtime=1h±10%\npod p gpu=1 created=2m runtime=1h"
 
@@ -55,6 +59,12 @@ def test_time_can_be_limited_and_the_scenario_can_come_from_standard_input(
     assert main(["simulate", "-", "--until", "30m", "-o", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["end"], found["started"], found["finished"]) == (1800, 1, 0)
+
+
+def test_cycles_can_be_made_rarer(capsys: pytest.CaptureFixture[str], scenario: str) -> None:
+    assert main(["simulate", scenario, "--interval", "1h", "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["cycles"], found["waiting"]["p99"]) == (4, (1 + 60 + 60 - 2) * 60)
 
 
 def test_a_directory_of_manifests_is_simulated_and_what_is_bad_in_it_is_told(
@@ -149,3 +159,36 @@ def test_a_long_run_shows_a_bar_on_a_terminal_alone(
     monkeypatch.setenv("FORCE_COLOR", "1")
     main(["simulate", scenario])
     assert "simulating, at " in capsys.readouterr().err
+
+
+ROOT = Path(__file__).parents[2]
+SCENARIOS = sorted((ROOT / "examples" / "scenarios").glob("*.scenario"))
+
+
+@pytest.mark.parametrize("policy", ["default", "pod-by-pod"])
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_every_example_runs_to_its_end(capsys: pytest.CaptureFixture[str], path: Path, policy: str) -> None:
+    assert main(["simulate", str(path), "--policy", policy, "-o", "json"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert json.loads(printed.out)["never_started"] == []
+
+
+def test_the_page_about_scenarios_has_every_word_and_its_examples_are_right() -> None:
+    page = (ROOT / "docs" / "scenario.md").read_text()
+    known = {word.rstrip(":") for kind in words.VALUES for word in words.allowed(kind)} - {"VENDOR/RESOURCE"}
+    assert {word for word in known if f"`{word}" not in page and f"{word}=" not in page} == set()
+    blocks = re.findall(r"```scenario\n(.*?)```", page, flags=re.DOTALL)
+    assert [len(timeline(read_scenario(block)).nodes) for block in blocks] == [2, 2]
+
+
+def test_on_a_busy_day_gangs_wait_less_and_more_gpus_work_than_pod_by_pod(capsys: pytest.CaptureFixture[str]) -> None:
+    found = {}
+    for policy in ("default", "pod-by-pod"):
+        path = ROOT / "examples" / "scenarios" / "busy-cluster.scenario"
+        main(["simulate", str(path), "--policy", policy, "-o", "json"])
+        found[policy] = json.loads(capsys.readouterr().out)
+    ours, theirs = found["default"], found["pod-by-pod"]
+    assert ours["waiting"]["mean"] < theirs["waiting"]["mean"]
+    assert ours["makespan"] < theirs["makespan"]
+    assert ours["device"]["working"] > theirs["device"]["working"]

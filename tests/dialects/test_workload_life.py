@@ -310,19 +310,61 @@ def test_in_1_36_pods_of_several_priorities_may_share_a_group() -> None:
     assert cluster.plan() == binds(1, 2)
 
 
-def test_a_pod_with_a_group_and_a_gang_by_annotation_is_missed_and_named() -> None:
-    cluster = Cluster()
-    both = read(
+def annotated(number: int, group: str = "train", **annotations: str) -> Event | None:
+    """Return a pod with a gang by annotation that a controller has put into a PodGroup."""
+    said = {f"phalanx.dev/{key}": value for key, value in annotations.items()}
+    gpu = [{"resources": {"requests": {"nvidia.com/gpu": "1"}}}]
+    return read(
         {
             "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": "p2", "namespace": "ml", "annotations": {"phalanx.dev/gang": "g"}},
-            "spec": {
-                "schedulerName": "phalanx", "containers": [{}], "schedulingGroup": {"podGroupName": "train"},
-            },
+            "metadata": {"name": f"p{number}", "namespace": "ml", "annotations": said},
+            "spec": {"schedulerName": "phalanx", "containers": gpu, "schedulingGroup": {"podGroupName": group}},
         },
         ["phalanx"],
     )  # fmt: skip
-    cluster.see(described("v1beta1", 2), *pods("v1beta1", 1), both)
+
+
+@pytest.mark.parametrize("minimum", [2, None])
+def test_a_gang_by_annotation_starts_whole_if_its_group_says_the_same_or_nothing(minimum: int | None) -> None:
+    """In 1.36 the Job controller makes a gang of all pods, in 1.37 a basic group."""
+    cluster = Cluster(gpus=1)
+    cluster.see(described("v1alpha2", minimum), *(annotated(i, gang="g", minimum="2") for i in (1, 2)))
+    (line,) = cluster.plan()
+    assert line.startswith("wait g 2 never: 2 needed together, 1 fit")
+    cluster = Cluster(gpus=2)
+    cluster.see(described("v1alpha2", minimum), *(annotated(i, gang="g", minimum="2") for i in (1, 2)))
+    assert cluster.plan() == binds(1, 2)
+
+
+def test_a_gang_by_annotation_is_held_if_its_group_is_another_gang_and_names_both() -> None:
+    cluster = Cluster()
+    cluster.see(described("v1alpha2", 3), *(annotated(i, gang="g", minimum="2") for i in (1, 2, 3)))
+    said = "metadata.annotations[phalanx.dev/minimum]: 2 on p3"
+    assert cluster.plan() == [f"wait g 3 held: {said} contradicts PodGroup train, which has the minimum 3"]
+    cluster.see(described("v1alpha2", 2))
+    assert cluster.plan() == binds(1, 2, 3)
+
+
+def test_a_gang_by_annotation_may_span_several_basic_groups() -> None:
+    """A leader and its workers, each a Job of its own in 1.37."""
+    cluster = Cluster()
+    other = read(
+        {
+            "apiVersion": f"{API}/v1beta1", "kind": "PodGroup", "metadata": {"name": "leader", "namespace": "ml"},
+            "spec": {"schedulingPolicy": {"basic": {}}},
+        },
+        [],
+    )  # fmt: skip
+    cluster.see(described("v1beta1", None), *(annotated(i, gang="g", minimum="3") for i in (1, 2)))
+    cluster.see(annotated(3, "leader", gang="g", minimum="3"))
+    assert cluster.plan() == ["wait g 3 held: spec.schedulingGroup.podGroupName: there is no PodGroup leader"]
+    cluster.see(other)
+    assert cluster.plan() == binds(1, 2, 3)
+
+
+def test_a_pod_with_a_group_and_part_of_a_gang_by_annotation_is_missed_and_named() -> None:
+    cluster = Cluster()
+    cluster.see(described("v1beta1", 2), *pods("v1beta1", 1), annotated(2, gang="g"))
     (line,) = cluster.plan()
     both_named = "p2 spec.schedulingGroup: contradicts metadata.annotations[phalanx.dev/gang]"
     assert line.startswith(f"wait train 2 held: 1 of 2 members are there; {both_named}: ")

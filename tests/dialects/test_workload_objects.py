@@ -83,6 +83,14 @@ def test_a_pod_group_of_1_36_is_one_group() -> None:
     assert seen(ALPHA) == GroupsSeen("PodGroup ml/train-0", (found,), f"{API}/v1alpha2", "g-1", 3)
 
 
+def test_the_0_that_a_server_of_1_36_fills_in_is_nobodys_priority() -> None:
+    """Pods of a group may have a priority there when the group has none; in 1.37 they may not."""
+    filled = {"schedulingPolicy": {"gang": {"minCount": 4}}, "priority": 0}
+    assert group({**ALPHA, "spec": filled}).priority is None
+    assert group({**ALPHA, "spec": {**filled, "priorityClassName": "none"}}).priority == 0
+    assert group({**BETA, "spec": filled}).priority == 0
+
+
 def test_a_pod_group_of_1_37_also_binds_the_priority_of_its_pods() -> None:
     found = Group("train-0", 4, priority=1000, priority_binds=True, disrupted_singly=False)
     for version in ("v1beta1", "v1alpha3"):

@@ -79,7 +79,7 @@ def test_a_pod_that_runs_with_a_bad_reference_is_in_no_gang_and_keeps_its_room()
 
 @pytest.mark.parametrize("key", ["gang", "minimum", "maximum", "subgroup", "subgroup-minimum"])
 @pytest.mark.parametrize(("field", "spec"), [("schedulingGroup", GROUP), ("workloadRef", REPLICA)])
-def test_a_pod_with_a_group_and_a_gang_by_annotation_is_held_and_names_both(
+def test_a_pod_with_a_group_and_part_of_a_gang_by_annotation_is_held_and_names_both(
     field: str, spec: dict[str, Any], key: str
 ) -> None:
     """It stays a member of the group, which can say why it misses one."""
@@ -87,6 +87,13 @@ def test_a_pod_with_a_group_and_a_gang_by_annotation_is_held_and_names_both(
     other = f"metadata.annotations[phalanx.dev/{key}]"
     assert found.hold == Hold(f"spec.{field}", f"contradicts {other}: a pod is in one gang, and one of them says which")
     assert found.membership == (IN_GROUP if spec is GROUP else IN_REPLICA)
+
+
+def test_a_whole_gang_by_annotation_describes_the_pod_and_its_group_is_kept_to_be_compared() -> None:
+    """So it looks when a Job controller, which knows nothing of annotations, puts the pods of a Job in a group."""
+    found = task(GROUP, {"phalanx.dev/gang": "g", "phalanx.dev/minimum": "2", "phalanx.dev/maximum": "3"})
+    assert found.hold is None
+    assert found.membership == Membership("ml/g", 2, 3, owner="PodGroup ml/train-0", group="train-0")
 
 
 def test_a_pod_with_references_of_two_releases_is_held_and_names_both() -> None:

@@ -245,8 +245,9 @@ def test_space_nominated_to_somebody_else_is_not_taken() -> None:
 
 def test_space_nominated_to_a_task_is_for_that_task() -> None:
     mine = Task("new-0", "default", "new-0", asking(), nominated="n1")
-    crowd = [TaskSeen(Task("c", "d", "c", Shape((("cpu", 7000), ("pods", 1))), State.RUNNING, "n1", ours=False))]
+    crowd = Task("c", "d", "c", Shape((("cpu", 7000), ("pods", 1))), State.RUNNING, "n1", ours=False)
     world = World()
-    for event in (NodeSeen(node("n1")), *crowd, TaskSeen(mine)):
-        world.apply(event)
+    world.apply(NodeSeen(node("n1")))
+    world.apply(TaskSeen(crowd))
+    world.apply(TaskSeen(mine))
     assert [bind.node for bind in decide(world.compile(0.0), DEFAULT).binds] == ["n1"]

@@ -14,8 +14,8 @@ from phalanx.world.world import World
 DEFAULT = load_policy("default")
 
 
-def gpus(count: int, **more: int) -> Shape:
-    return Shape((("nvidia.com/gpu", count * 1000), ("pods", 1)), **more)
+def gpus(count: int, priority: int = 0) -> Shape:
+    return Shape((("nvidia.com/gpu", count * 1000), ("pods", 1)), priority=priority)
 
 
 def member(gang: str, number: int, minimum: int | None, shape: Shape | None = None, **said: object) -> Task:
@@ -220,7 +220,7 @@ def test_a_gang_that_queued_again_says_how_often() -> None:
 def test_a_gang_that_has_started_has_no_start_timeout_any_more() -> None:
     running = member("a", 0, 1, created=0.0, start_timeout=60.0, state=State.RUNNING, node="n1", started=1.0)
     growing = member("a", 1, 1, created=0.0, start_timeout=60.0)
-    late = [member("b", i, 1, created=70.0, state=state, node=place) for i, state, place in
+    late = [member("b", i, 1, created=50.0, state=state, node=place) for i, state, place in
             ((0, State.RUNNING, "n1"), (1, State.PENDING, None))]  # fmt: skip
     full = "0/1 nodes: 1 short of nvidia.com/gpu (most free on one node: 0 of 3)"
     assert decided(node("n1", 3), running, growing, *late) == ["bind a-1 n1", f"wait b 1 full: {full}"]
@@ -255,10 +255,12 @@ def test_a_gang_with_a_subgroup_below_its_minimum_is_a_broken_one() -> None:
 
 
 def test_the_growth_of_a_gang_that_runs_is_no_repair() -> None:
-    fresh = [member("a", i, 1, created=50.0) for i in range(1)]
-    running = member("b", 0, 1, created=0.0, state=State.RUNNING, node="n1", started=1.0)
-    growing = member("b", 1, 1, created=0.0)
-    assert decided(node("n1", 2), *fresh, running, growing)[0] == "bind a-0 n1"
+    """It comes after every minimum, and after the growth of who is older."""
+    fresh = [member("a", i, 1, created=0.0) for i in range(2)]
+    running = member("b", 0, 1, created=50.0, state=State.RUNNING, node="n1", started=60.0)
+    growing = member("b", 1, 1, created=50.0)
+    full = "0/1 nodes: 1 short of nvidia.com/gpu (most free on one node: 0 of 3)"
+    assert decided(node("n1", 3), *fresh, running, growing) == ["bind a-0 n1", "bind a-1 n1", f"wait b 1 full: {full}"]
 
 
 def test_different_shapes_of_one_gang_are_placed_hardest_first() -> None:

@@ -1,5 +1,7 @@
 """Scores, on numbers worked out by hand from the published formulas."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,9 @@ def shape(**given: int) -> Shape:
     )
 
 
-def hundredths(plugin: Plugin, nodes: dict[str, tuple[dict[str, int], Shape | None]], asked: Shape) -> dict[str, float]:
+def hundredths(
+    plugin: Plugin, nodes: Mapping[str, tuple[dict[str, int], Shape | None]], asked: Shape
+) -> dict[str, float]:
     """Score one copy of `asked` on nodes of some capacity with, perhaps, something running; 0 to 100."""
     world = World()
     for name, (capacity, running) in nodes.items():
@@ -68,7 +72,7 @@ def test_the_worked_example_of_node_resources_fit_plus() -> None:
     )
     large = amounts(cpu=96, memory=512, gpu=8)
     nodes = {"node1": (large, shape(cpu=16, memory=32, gpu=4)), "node2": (large, None)}
-    # node1: (75*2 + 66 + 87) / 4 = 75; node2: (25*2 + 83 + 93) / 4 = 56
+    # By hand, node1: (75*2 + 66 + 87) / 4 = 75; node2: (25*2 + 83 + 93) / 4 = 56
     assert hundredths(plus, nodes, shape(cpu=16, memory=32, gpu=2)) == {"node1": 75, "node2": 56}
 
 

@@ -313,6 +313,16 @@ def test_in_a_pod_the_mounted_token_and_authority_are_used_and_their_renewal_see
     assert access.ssl() is not first
 
 
+def test_a_pod_whose_user_has_no_home_is_still_in_its_pod(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(credentials, "SERVICE_ACCOUNT", tmp_path / "mounted")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
+    write("one", "mounted/token")
+    write(CA.decode(), "mounted/ca.crt")
+    assert load_access(None, None).server == "https://10.0.0.1:443"
+
+
 def test_no_cluster_at_all_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(AccessError) as error:
         load_access(None, None)

@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+from contextlib import AbstractAsyncContextManager
 from io import StringIO
+from types import SimpleNamespace
+from typing import cast
 
 import aiohttp
 import pytest
@@ -10,9 +13,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from phalanx import __version__
 from phalanx.kube.clock import Clock
+from phalanx.kube.kinds import PODS
 from phalanx.kube.log import Log
 from phalanx.kube.metrics import Metrics
-from phalanx.kube.server import ListenError, serve
+from phalanx.kube.scheduler import Scheduler
+from phalanx.kube.server import ListenError, serve_health
 from phalanx.model.plan import Bind, Code, Plan, Reason, Wait
 
 
@@ -86,10 +91,24 @@ def test_every_figure_is_explained_to_operators(pytestconfig: pytest.Config) -> 
     assert [name for name in sorted(names | {"phalanx_cycle_seconds"}) if f"`{name}" not in page] == []
 
 
-def ask(lacking: list[str], *paths: str) -> list[tuple[int, str]]:
+class Standing:
+    """A scheduler as far as its port shows it."""
+
+    def __init__(self, *lacking: str) -> None:
+        self.feed = SimpleNamespace(lacking=list(lacking), heard_at={PODS: 98.0})
+        self.ready = not lacking
+        self.leader = None
+        self.clock = SimpleNamespace(monotonic=lambda: 100.0)
+
+
+def port_of(scheduler: Standing, address: str = "127.0.0.1", port: int = 0) -> AbstractAsyncContextManager[int]:
+    return serve_health(address, port, cast("Scheduler", scheduler), Metrics())
+
+
+def ask(scheduler: Standing, *paths: str) -> list[tuple[int, str]]:
     async def story() -> list[tuple[int, str]]:
         found = []
-        async with serve("127.0.0.1:0", Metrics(), lambda: lacking) as port, aiohttp.ClientSession() as session:
+        async with port_of(scheduler) as port, aiohttp.ClientSession() as session:
             for path in paths:
                 async with session.get(f"http://127.0.0.1:{port}{path}") as reply:
                     found.append((reply.status, await reply.text()))
@@ -99,40 +118,32 @@ def ask(lacking: list[str], *paths: str) -> list[tuple[int, str]]:
 
 
 def test_health_readiness_and_metrics_are_answered() -> None:
-    health, ready, metrics, other = ask([], "/healthz", "/readyz", "/metrics", "/debug")
+    health, ready, metrics, other = ask(Standing(), "/healthz", "/readyz", "/metrics", "/debug")
     assert (health, ready, other[0]) == ((200, "ok\n"), (200, "ok\n"), 404)
-    assert "phalanx_leader 0.0\n" in metrics[1]
+    lines = {"phalanx_leader 1.0", "phalanx_ready 1.0", 'phalanx_watch_silence_seconds{kind="Pod v1"} 2.0'}
+    assert lines <= set(metrics[1].splitlines())
 
 
 def test_whoever_is_not_ready_says_what_is_missing() -> None:
-    assert ask(["Pod (v1)", "Node (v1)"], "/readyz", "/healthz") == [
+    assert ask(Standing("Pod (v1)", "Node (v1)"), "/readyz", "/healthz") == [
         (503, "not listed yet: Pod (v1)\nnot listed yet: Node (v1)\n"),
         (200, "ok\n"),
     ]
 
 
-@pytest.mark.parametrize(
-    "listen", ["10251", "localhost", "a b:1", "::1:10251", "127.0.0.1:65536", "127.0.0.1:", "[x]:1"]
-)
-def test_an_address_that_is_none_is_one_line(listen: str) -> None:
-    async def story() -> None:
-        async with serve(listen, Metrics(), list):
+def test_a_port_that_cannot_be_had_is_one_line() -> None:
+    async def taken() -> None:
+        async with port_of(Standing()) as port, port_of(Standing(), port=port):
             pass
 
-    with pytest.raises(ListenError) as error:
-        asyncio.run(story())
-    assert str(error.value) == (
-        f"--listen: found {listen!r}, allowed is HOST:PORT such as 127.0.0.1:10251, or :PORT for every address"
-    )
-
-
-def test_a_port_that_is_taken_is_one_line() -> None:
-    async def story() -> None:
-        async with serve("127.0.0.1:0", Metrics(), list) as port, serve(f"127.0.0.1:{port}", Metrics(), list):
+    async def none() -> None:
+        async with port_of(Standing(), port=65536):
             pass
 
-    with pytest.raises(ListenError, match=r"^--listen: 127\.0\.0\.1:\d+: .*address already in use$"):
-        asyncio.run(story())
+    with pytest.raises(ListenError, match=r"^--address and --port: 127\.0\.0\.1:\d+: .*address already in use$"):
+        asyncio.run(taken())
+    with pytest.raises(ListenError, match=r"^--address and --port: 127\.0\.0\.1:65536: .*0-65535"):
+        asyncio.run(none())
 
 
 class Noon(Clock):

@@ -99,5 +99,16 @@ def test_a_cluster_without_devices_and_a_run_with_losses_are_told_plainly() -> N
     text = report_text("s", reported("node n1..n2 cpu=1\ngang g members=2 cpu=1 runtime=1h\nfail n2 at=30m for=1m"))
     assert "  GPUs           there are none\n" in text
     assert "  work lost      1 time, as a gang was no longer whole\n" in text
-    many = report_text("s", reported("node n1 cpu=1\npod p1..p12 cpu=2")).splitlines()
-    assert [line.split(":")[0] for line in many[-3:]] == ["    p9", "    p10", "    and 2 more"]
+
+
+def test_gangs_that_never_started_are_gathered_by_reason() -> None:
+    def never(*pairs: tuple[str, str]) -> list[str]:
+        missed = tuple(NeverStarted(f"default/{gang}", reason) for gang, reason in pairs)
+        return report_text("s", replace(reported(TWO_HOURS), never_started=missed)).partition("last\n")[2].splitlines()
+
+    assert never(("j1", "full"), ("k", "held"), ("j2", "full"), ("j3", "full")) == ["    j1…3: full", "    k: held"]
+    assert never(*((f"j{number}", "full") for number in range(0, 99, 2))) == ["    j0 and 49 more: full"]
+    assert never(*((f"j{number}", f"{number} short") for number in range(12)))[-2:] == [
+        "    j9: 9 short",
+        "    and 2 more reasons",
+    ]

@@ -123,6 +123,17 @@ def test_a_node_that_fails_takes_its_gang_down_and_the_work_starts_again_from_no
     assert (life.started, life.interruptions, life.finished) == (0, 1, 4200 + 3600)
 
 
+def test_work_is_lost_even_when_another_place_is_found_at_once() -> None:
+    [life] = ran(
+        """
+        node n1..n2 gpu=2
+        gang g      members=2 gpu=1 runtime=1h
+        fail n1     at=50m
+        """
+    ).lives
+    assert (life.started, life.interruptions, life.finished) == (0, 1, 50 * 60 + 3600)
+
+
 def test_a_gang_with_members_to_spare_works_on_when_one_is_lost() -> None:
     [life] = ran(
         """
@@ -148,6 +159,15 @@ def test_a_pod_without_a_controller_is_lost_with_its_node_and_one_with_it_moves(
     assert [(task.name, task.node, task.state, task.created) for task in simulator.world.tasks.values()] == [
         ("kept", "n1", State.RUNNING, 60.0)
     ]
+
+
+def test_a_node_that_was_not_ready_before_it_failed_is_not_ready_when_it_returns() -> None:
+    assert lives("node n1 gpu=1 not-ready\nfail n1 at=1m for=1m\npod p gpu=1") == {"p": (0, None, None)}
+
+
+def test_a_pod_that_is_lost_at_the_instant_its_work_would_end_has_not_finished() -> None:
+    [life] = ran("node n1 gpu=1\npod p gpu=1 runtime=1m\nfail n1 at=1m").lives
+    assert (life.lost, life.finished) == (True, None)
 
 
 def test_failures_that_overlap_end_with_the_last() -> None:

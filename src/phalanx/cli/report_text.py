@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from phalanx.cli.output import counted, safe
 from phalanx.sim.duration import written
 from phalanx.sim.report import Report, Use
-from phalanx.sim.telling import devices, short
+from phalanx.sim.telling import devices, gathered, short
 
 _LEVELS = "▁▂▃▄▅▆▇█"
-#: Gangs that never started are all in the JSON; here are the first.
-_NEVER_MAX = 10
+#: Gangs that never started are all in the JSON; here they are gathered by reason, and as many as fit a screen.
+_REASONS_MAX = 10
+_NAMES_WIDTH = 40
 _LABEL = 15
 
 
@@ -84,10 +85,15 @@ def _bars(shares: Sequence[float]) -> str:
 
 
 def _never(found: Report) -> list[str]:
-    if not found.never_started:
-        return []
-    shown = found.never_started[:_NEVER_MAX]
-    lines = ["", "  never started, and why they waited last"]
-    lines += [f"    {safe(short(one.gang))}: {safe(one.reason)}" for one in shown]
-    more = len(found.never_started) - len(shown)
-    return [*lines, f"    and {more:,} more"] if more else lines
+    """Return why gangs never started: those that waited for the same are told together."""
+    reasons: dict[str, list[str]] = {}
+    for one in found.never_started:
+        reasons.setdefault(one.reason, []).append(short(one.gang))
+    lines = [f"    {safe(_gathered(gangs))}: {safe(reason)}" for reason, gangs in reasons.items()]
+    more = [f"    and {len(lines) - _REASONS_MAX:,} more reasons"] if len(lines) > _REASONS_MAX else []
+    return ["", "  never started, and why they waited last", *lines[:_REASONS_MAX], *more] if lines else []
+
+
+def _gathered(gangs: list[str]) -> str:
+    names = gathered(gangs)
+    return names if len(names) <= _NAMES_WIDTH else f"{gangs[0]} and {len(gangs) - 1:,} more"

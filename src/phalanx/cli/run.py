@@ -14,7 +14,7 @@ def register(app: App) -> None:
     app.command(run)
 
 
-def run(  # noqa: PLR0913 (every one an operator's choice)
+def run(
     *,
     kubeconfig: str | None = None,
     context: str | None = None,
@@ -29,7 +29,7 @@ def run(  # noqa: PLR0913 (every one an operator's choice)
     retry_period: float = 2.0,
     wave_deadline: float = 120.0,
     address: str = "127.0.0.1",
-    port: int = 10261,
+    port: int = 10251,
     log_format: Literal["text", "json"] = "text",
 ) -> int:
     """Schedule a real cluster: pods whose schedulerName is ours.
@@ -70,6 +70,7 @@ def run(  # noqa: PLR0913 (every one an operator's choice)
     # Here and not above: whoever asks for help need not wait for the network libraries.
     from phalanx.kube.credentials import AccessError  # noqa: PLC0415
     from phalanx.kube.process import Choices, Lease, serve  # noqa: PLC0415
+    from phalanx.kube.server import ListenError  # noqa: PLC0415
     from phalanx.policy.load import PolicyError  # noqa: PLC0415
 
     if not 0 < retry_period < renew_deadline < lease_duration:
@@ -84,5 +85,5 @@ def run(  # noqa: PLR0913 (every one an operator's choice)
     )  # fmt: skip
     try:
         return serve(choices)
-    except (AccessError, PolicyError) as mistake:
+    except (AccessError, PolicyError, ListenError) as mistake:
         raise Mistake(str(mistake)) from None

@@ -17,6 +17,7 @@ def simulate(
     policy: str = "default",
     seed: int = 0,
     until: str | None = None,
+    interval: str = "1s",
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"])] = "text",
 ) -> int:
     """Run a workload over time on a pretend cluster, and report what it was worth.
@@ -34,10 +35,12 @@ def simulate(
         Decides what a scenario leaves to chance, such as runtime=1h±10%.
     until
         Stop at this virtual time, such as 90m or 2d. Default: when nothing more can happen.
+    interval
+        The least virtual time from one cycle to the next. A longer one makes long runs faster.
     output
         text for people; json for programs.
     """
     # Arrays and the engine are loaded only now: `phalanx --help` does without.
     from phalanx.cli import simulating  # noqa: PLC0415
 
-    return simulating.run(simulating.Wish(scenario, policy, seed, until, output))
+    return simulating.run(simulating.Wish(scenario, policy, seed, until, interval, output))

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from phalanx.cli.output import Mistake, complain
 from phalanx.cli.report_text import report_text
+from phalanx.model.quantity import shown
 from phalanx.policy.load import PolicyError, load_policy
 from phalanx.sim.duration import seconds, written
 from phalanx.sim.from_manifests import MANIFEST_SUFFIXES, timeline_of_manifests
@@ -36,12 +37,14 @@ class Wish:
     policy: str
     seed: int
     until: str | None
+    interval: str
     output: str
 
 
 def run(wish: Wish) -> int:
     """Run a simulation and print its report; return the exit status."""
-    until = _until(wish.until)
+    until = FOREVER if wish.until is None else _duration("--until", wish.until)
+    interval = _duration("--interval", wish.interval)
     try:
         policy = load_policy(wish.policy)
     except PolicyError as error:
@@ -51,7 +54,7 @@ def run(wish: Wish) -> int:
         raise Mistake(f"{wish.scenario}: nothing to simulate: there is no node")
     if not laid_out.happenings:
         raise Mistake(f"{wish.scenario}: nothing to simulate: there is no gang and no pod")
-    simulator = Simulator(laid_out, policy, wish.seed)
+    simulator = Simulator(laid_out, policy, wish.seed, interval)
     with _interruptible() as interrupted, _progress(simulator, laid_out, until) as advance:
         for moment in simulator.run(until):
             advance(len(moment.happenings))
@@ -68,13 +71,11 @@ def run(wish: Wish) -> int:
     return 0
 
 
-def _until(text: str | None) -> float:
-    if text is None:
-        return FOREVER
+def _duration(option: str, text: str) -> float:
     try:
         return seconds(text)
     except ValueError as error:
-        raise Mistake(f"simulate: --until: found {text!r}, {error}") from None
+        raise Mistake(f"simulate: {option}: found {shown(text)}, {error}") from None
 
 
 def _timeline(wish: Wish, schedulers: tuple[str, ...]) -> Timeline:

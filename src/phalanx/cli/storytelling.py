@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from phalanx.cli.output import Mistake
+from phalanx.model.quantity import shown
 from phalanx.policy.load import load_policy
 from phalanx.policy.spelling import nearest
 from phalanx.sim.duration import written
@@ -56,7 +57,7 @@ def _chosen(name: str | None) -> Sequence[Story]:
     if name not in names:
         meant = nearest(name, names)
         guess = f"; did you mean {meant}?" if meant else ""
-        raise Mistake(f"demo: --story: found {name!r}, allowed are {', '.join(names)}{guess}")
+        raise Mistake(f"demo: --story: found {shown(name)}, allowed are {', '.join(names)}{guess}")
     return (names[name],)
 
 
@@ -88,7 +89,7 @@ def _show(console: Console, frame: Frame, palette: Palette, *, changed: bool) ->
     gap = 2 if changed else 0
     beside = console.width - line.cell_len - gap >= _WORDS_MIN
     indent = line.cell_len + gap if beside else _TIME_WIDTH
-    wrapped = [part for words in frame.lines for part in textwrap.wrap(words, console.width - indent)]
+    wrapped = [part for words in frame.lines for part in textwrap.wrap(words, max(console.width - indent, _WORDS_MIN))]
     if beside:
         line.append(" " * gap + wrapped.pop(0))
     console.print(line)

@@ -102,10 +102,12 @@ def _of_node_features(spec: objects.PodSpec) -> Iterator[Hold]:
 def _of_two_gangs(spec: objects.PodSpec, annotations: dict[str, str]) -> Iterator[Hold]:
     references = (("spec.schedulingGroup", spec.scheduling_group), ("spec.workloadRef", spec.workload_ref))
     named = [field for field, value in references if value is not None]
-    if named:
-        named += [f"metadata.annotations[{key}]" for key in native.DEFINING if key in annotations]
-        if len(named) > 1:
-            yield Hold(named[0], f"contradicts {named[1]}: a pod is in one gang, and one of them says which")
+    given = [key for key in native.DEFINING if key in annotations]
+    # A gang with its minimum can be compared with what the object of the reference says; anything less cannot.
+    if named and given[:2] != [native.GANG, native.MINIMUM]:
+        named += [f"metadata.annotations[{key}]" for key in given]
+    if len(named) > 1:
+        yield Hold(named[0], f"contradicts {named[1]}: a pod is in one gang, and one of them says which")
 
 
 def _of_markers(annotations: dict[str, str], labels: dict[str, str]) -> Iterator[Hold]:

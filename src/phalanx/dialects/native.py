@@ -27,7 +27,7 @@ ANNOTATIONS = (
     GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM, START_TIMEOUT, EXPECTED_RUNTIME,
     PREEMPTIBLE, TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, PATIENCE,
 )  # fmt: skip
-#: These say which gang a pod is in and what makes it whole: they contradict an object that says so.
+#: These say which gang a pod is in and what makes it whole; the first two are needed.
 DEFINING = (GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM)
 #: What a gang says of itself; the same strings mean the same membership.
 _OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIME})

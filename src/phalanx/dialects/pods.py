@@ -1,6 +1,7 @@
 """Pod objects to tasks."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from phalanx.dialects import constraints, holds, native, objects, workload_pods
 from phalanx.dialects.mistakes import NAME_ALLOWED, Mistakes, is_name
@@ -65,11 +66,18 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
 def _membership(
     spec: objects.PodSpec, annotations: dict[str, str], namespace: str, mistakes: Mistakes
 ) -> Membership | None:
-    """Return what a pod says of its gang. A reference in its spec goes before annotations (both: see `holds`)."""
+    """Return what a pod says of its gang.
+
+    A pod may have annotations and a reference: Job controllers set `schedulingGroup` on pods of whose annotations
+    they know nothing. Then the annotations describe the gang, and the object that it refers to must not object.
+    """
     referred = workload_pods.membership(spec, namespace, mistakes)
+    own = native.membership(annotations, namespace, mistakes)
     if referred is None:
-        return native.membership(annotations, namespace, mistakes)
-    return native.refine(referred, annotations, mistakes)
+        return own
+    if own is None or own.minimum is None:
+        return native.refine(referred, annotations, mistakes)
+    return replace(own, owner=referred.owner, group=referred.group, replica=referred.replica)
 
 
 def _state(pod: objects.Pod) -> State:

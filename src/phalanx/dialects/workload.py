@@ -64,7 +64,7 @@ def read_group(group: api.PodGroup, api_version: str) -> GroupsSeen:
     found = Group(
         meta.name,
         _minimum(spec.scheduling_policy, "spec.schedulingPolicy"),
-        priority=spec.priority,
+        priority=_priority(spec, api_version),
         # kube-scheduler 1.37 refuses a group of mixed priorities; 1.36 looks at the group's alone.
         priority_binds=api_version != f"{GROUP}/v1alpha2",
         disrupted_singly=_disrupted_singly(spec.disruption_mode, api_version),
@@ -104,6 +104,14 @@ def _minimum(policy: api.Policy | None, path: str) -> int | None:
     if minimum is None or minimum < 1:
         raise FieldError(f"{path}.gang.minCount", f"found {shown(minimum)}, allowed is {_COUNT_ALLOWED}")
     return minimum
+
+
+def _priority(spec: api.PodGroupSpec, api_version: str) -> int | None:
+    """Return the priority of the group, or None when nobody has given it one."""
+    # A 1.36 server fills in 0 where no class is named; that must not demote pods which have one.
+    if api_version == f"{GROUP}/v1alpha2" and not spec.priority_class_name and not spec.priority:
+        return None
+    return spec.priority
 
 
 def _topology(constraints: api.Constraints | None) -> str | None:

@@ -71,6 +71,7 @@ class PodGroupSpec(Struct, gc=False, rename="camel"):
     scheduling_constraints: Constraints | None = None
     #: A word in v1alpha2, a map with one key later.
     disruption_mode: Any = None
+    priority_class_name: str | None = None
     priority: objects.Int32 | None = None
     parent_composite_pod_group_name: str | None = None
 

@@ -41,7 +41,7 @@ class Settled:
 class Binder:
     """Takes binds; tells the outcome of each."""
 
-    def __init__(  # noqa: PLR0913 (what it needs to write safely)
+    def __init__(
         self,
         client: Client,
         feed: Feed,
@@ -75,6 +75,11 @@ class Binder:
     def drop(self) -> None:
         """Forget what was not sent yet: we are no longer the one who writes."""
         self._waiting.clear()
+
+    async def settle(self) -> None:
+        """Wait until every bind was settled."""
+        while not self.idle:  # noqa: ASYNC110 (asked once in a process's life)
+            await asyncio.sleep(0.02)
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -117,7 +122,7 @@ class Binder:
             await asyncio.sleep(min(0.02 * 2**tries, PAUSE_MAX))
         return Settled(bind, Result.UNKNOWN, "no longer the leader")
 
-    async def _read_back(self, bind: Bind, path: str) -> Settled | None:
+    async def _read_back(self, bind: Bind, path: str) -> Settled | None:  # noqa: PLR0911 (one return per truth)
         """Read the truth; None: it is unbound and as it was, so bind again."""
         reply = await self._ask("GET", path, None)
         if reply is None or reply.status >= 500 or reply.status == 429:

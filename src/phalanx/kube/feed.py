@@ -149,4 +149,3 @@ def _waiting(part: _Object) -> tuple[str, str] | None:
         if condition.type == "PodScheduled" and condition.status == "False":
             return condition.reason, condition.message
     return None
-

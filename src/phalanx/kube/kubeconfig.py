@@ -115,7 +115,8 @@ class Choice:
 def default_files() -> list[Path]:
     """Return the files that stand for no `--kubeconfig`: those in KUBECONFIG, else the one at home; may be absent."""
     listed = [name for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
-    return [Path(name) for name in listed] or [Path.home() / ".kube" / "config"]
+    # Not Path.home(): the user in an image is a number that no list of users knows, and has no home.
+    return [Path(name) for name in listed] or [Path(os.path.expanduser("~/.kube/config"))]  # noqa: PTH111
 
 
 def choose(files: Sequence[Path], context: str | None) -> Choice:

@@ -58,8 +58,8 @@ class PolicyWatch:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._use: Callable[[Policy], None] = lambda policy: None
-        self._bad: Callable[[str], None] = lambda why: None
+        self._use: Callable[[Policy], None] | None = None
+        self._bad: Callable[[str], None] | None = None
         self._seen: str | None = None
 
     def on_change(self, use: Callable[[Policy], None], bad: Callable[[str], None]) -> None:
@@ -89,6 +89,8 @@ class PolicyWatch:
         try:
             policy = parse_policy(text, self._source.name)
         except PolicyError as mistake:
-            self._bad(str(mistake))
+            if self._bad is not None:
+                self._bad(str(mistake))
         else:
-            self._use(policy)
+            if self._use is not None:
+                self._use(policy)

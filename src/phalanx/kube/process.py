@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
 import uvloop
@@ -69,7 +68,7 @@ async def _serve(choices: Choices) -> int:
         settings = Settings(identity, wave_deadline=choices.wave_deadline)
         scheduler = Scheduler(client, policy, leader, metrics, log, settings)
         async with serve_health(choices.address, choices.port, scheduler, metrics) as port:
-            log.say("started", identity=identity, policy=policy.name, address=f"{choices.address}:{port}")
+            log.say("started", identity=identity, policy=policy.name, port=port)
             if watch is not None and source is not None:
                 watch.on_change(
                     lambda fresh: scheduler.use(_named(fresh, choices)), lambda why: scheduler.bad_policy(source, why)
@@ -90,8 +89,8 @@ async def _first_policy(choices: Choices, source: Source | None) -> tuple[Policy
     if source is None:
         return _named(load_policy(choices.policy), choices), None
     watch = PolicyWatch(source)
-    if choices.policy_config_map is None and not Path(choices.policy).is_file():
-        # Say it as for every other command: what was found, which presets there are.
+    if choices.policy_config_map is None:
+        # Says what every other command says of a name that is no preset and no file.
         load_policy(choices.policy)
     return _named(await watch.first(), choices), watch
 
@@ -111,9 +110,7 @@ def _leader(choices: Choices, client: Client, identity: str, log: Log) -> Leader
     )  # fmt: skip
 
 
-async def _until_stopped(
-    scheduler: Scheduler, leader: Leader | None, watch: PolicyWatch | None, log: Log
-) -> int:
+async def _until_stopped(scheduler: Scheduler, leader: Leader | None, watch: PolicyWatch | None, log: Log) -> int:
     """Run everything; on SIGTERM let binds finish, give the lease back, and go."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -133,8 +130,7 @@ async def _until_stopped(
     scheduler.leaving = True
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(FAREWELL):
-            while not scheduler.binder.idle:
-                await asyncio.sleep(0.02)
+            await scheduler.binder.settle()
     if leader is not None:
         await leader.release()
     for task in work:

@@ -53,7 +53,7 @@ class Settings:
 class Scheduler:
     """Wires one cluster to one policy."""
 
-    def __init__(  # noqa: PLR0913 (the parts of a process, put together in one place)
+    def __init__(
         self, client: Client, policy: Policy, leader: Leader | None, metrics: Metrics, log: Log, settings: Settings,
     ) -> None:  # fmt: skip
         self.clock = Clock()
@@ -199,7 +199,8 @@ class Scheduler:
         for key, tasks in self.waves.overdue(self.world, now):
             name = tasks[0].membership.gang if tasks[0].membership else tasks[0].full_name
             self.log.say("stepping-back", gang=name, pods=len(tasks), why="not whole before its deadline")
-            self.events.tell(key, "Warning", "GangIncomplete", "Evicting", "not whole before its deadline: stepping back")
+            note = "not whole before its deadline: stepping back"
+            self.events.tell(key, "Warning", "GangIncomplete", "Evicting", note)
             for task in tasks:
                 evict(self.writes, self.feed, task)
 

@@ -29,7 +29,7 @@ class Membership:
     topology_required: str | None = None
     topology_preferred: str | None = None
     patience: float | None = None
-    #: The object that describes the gang, as `Kind namespace/name`; None: its pods do, by annotation.
+    #: The object that the pod refers to, as `Kind namespace/name`. It describes the gang, unless `minimum` is set.
     owner: str | None = None
     #: The group of that object, and which copy of the group.
     group: str | None = None

@@ -4,18 +4,17 @@ A gang works only while enough of its members run. Members of a gang that is not
 do nothing, as a training job does that waits for its last peer.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from phalanx.model.events import NodeSeen, TaskGone, TaskSeen
-from phalanx.model.gang import Gang
+from phalanx.model.node import Node
 from phalanx.model.outcome import Bound, Result
-from phalanx.model.plan import Plan, Reason
+from phalanx.model.plan import Evict, Plan
 from phalanx.model.task import State, Task
 from phalanx.sim.agenda import Agenda
+from phalanx.sim.life import Life, enough, life_key
 from phalanx.sim.meter import Meter
 from phalanx.sim.timeline import Arrive, Fail, Planned, Return, Scale, Timeline
-from phalanx.world.gangs import gang_key
 from phalanx.world.world import World
 
 
@@ -35,33 +34,6 @@ class Wake:
 Happening = Planned | End | Wake
 
 
-@dataclass(slots=True)
-class Life:
-    """One gang from its first member to its end, as the cluster saw it."""
-
-    name: str
-    ours: bool
-    created: float
-    #: None: it works for ever.
-    runtime: float | None
-    #: uids of unfinished members, and of those that run.
-    members: dict[str, None] = field(default_factory=dict[str, None])
-    running: dict[str, None] = field(default_factory=dict[str, None])
-    #: When enough members were there for the first time.
-    complete: float | None = None
-    #: When its work began for the first time.
-    started: float | None = None
-    working: bool = False
-    finished: float | None = None
-    #: Its pods died and nobody makes them again.
-    lost: bool = False
-    #: How often its work began, and how often it was interrupted and lost.
-    attempt: int = 0
-    interruptions: int = 0
-    #: Why it waited, the last time it did.
-    reason: Reason | None = None
-
-
 class Cluster:
     """Everything that a real cluster would do by itself."""
 
@@ -71,9 +43,10 @@ class Cluster:
         self.meter = Meter(timeline.nodes)
         self._agenda = agenda
         self._runtimes = timeline.runtimes
+        self._nodes = {node.name: node for node in timeline.nodes}
         self._down: dict[str, int] = {}
         self._born_again = 0
-        #: Gangs of which something changed at this instant.
+        #: Gangs of which something changed since they were looked at.
         self._touched: dict[str, None] = {}
         for event in (*map(NodeSeen, timeline.nodes), *timeline.others):
             world.apply(event)
@@ -96,6 +69,7 @@ class Cluster:
 
     def execute(self, plan: Plan) -> None:
         """Carry out a plan: every bind succeeds, at once."""
+        assert not any(isinstance(step, Evict) for step in plan.steps), "the pretend cluster cannot evict yet"
         for step in plan.binds:
             self.world.confirm(Bound(step.uid, step.node, Result.OK, plan.now))
             self._run(self.world.tasks[step.uid])
@@ -105,7 +79,7 @@ class Cluster:
             self.lives[key].reason = wait.reason
 
     def settle(self, now: float) -> None:
-        """End an instant: gangs that became whole start their work, those that no longer are stop."""
+        """Look at what changed: gangs that became whole start their work, those that no longer are stop."""
         for key in self._touched:
             life = self.lives[key]
             if life.members:
@@ -174,7 +148,7 @@ class Cluster:
     def _end(self, key: str, attempt: int, now: float) -> bool:
         """All members of a gang finish. They are deleted at once, as by a time to live of zero."""
         life = self.lives[key]
-        if life.attempt != attempt:
+        if life.attempt != attempt or not life.members:
             return False
         for task in [self.world.tasks[uid] for uid in life.members]:
             self._remove(task)
@@ -199,7 +173,7 @@ class Cluster:
         self._down[name] = self._down.get(name, 0) + 1
         if self._down[name] > 1:
             return False
-        self._set_ready(name, ready=False)
+        self._set_node(replace(self._nodes[name], ready=False))
         for task in [self.world.tasks[uid] for uid in self.world.on_node.get(name, {})]:
             self._remove(task)
             if task.controlled:
@@ -215,23 +189,9 @@ class Cluster:
         self._down[name] -= 1
         if self._down[name]:
             return False
-        self._set_ready(name, ready=True)
+        self._set_node(self._nodes[name])
         return True
 
-    def _set_ready(self, name: str, *, ready: bool) -> None:
-        node = replace(self.world.nodes[name], ready=ready)
+    def _set_node(self, node: Node) -> None:
         self.world.apply(NodeSeen(node))
         self.meter.node(node)
-
-
-def life_key(task: Task) -> str:
-    """Return the key of a task's life: its gang, or the pod's own name."""
-    return gang_key(task) if task.membership else f"pod/{task.full_name}"
-
-
-def enough(gang: Gang | None, tasks: Iterable[Task]) -> bool:
-    """Tell whether these tasks reach the gang's minimum and every subgroup's."""
-    inside = [task.membership.subgroup if task.membership else None for task in tasks]
-    if gang is None:
-        return bool(inside)
-    return len(inside) >= gang.minimum and all(inside.count(part.name) >= part.minimum for part in gang.subgroups)

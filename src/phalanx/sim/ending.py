@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from phalanx.sim.cluster import End, Life
+from phalanx.sim.cluster import End
 from phalanx.sim.duration import written
+from phalanx.sim.life import Life
 from phalanx.sim.picture import Row, family
 from phalanx.sim.report import report
 from phalanx.sim.simulator import Simulator

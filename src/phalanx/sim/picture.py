@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from rich.text import Text
 
 from phalanx.model.axis import unit
-from phalanx.sim.cluster import life_key
+from phalanx.sim.life import life_key
 from phalanx.sim.simulator import Simulator
 
 _COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
@@ -90,7 +90,7 @@ def draw(row: Row, palette: Palette) -> Text:
         return text.append("down".center(3 * row.devices), style="red")
     for pod in row.held:
         letter, colour = palette.letter(family(pod.gang)), palette.style(family(pod.gang))
-        inside = "  ".join([letter if pod.working else letter.lower()] * pod.devices)
+        inside = "  ".join([letter] * pod.devices)
         text.append(f"[{inside}]", style=f"bold {colour}" if pod.working else colour)
     return text.append("[ ]" * row.free, style="dim")
 

@@ -11,7 +11,8 @@ from phalanx.engine.policy import Policy
 from phalanx.loop import Loop
 from phalanx.model.plan import Plan
 from phalanx.sim.agenda import Agenda
-from phalanx.sim.cluster import Cluster, Happening, Life, Wake
+from phalanx.sim.cluster import Cluster, Happening, Wake
+from phalanx.sim.life import Life
 from phalanx.sim.timeline import Timeline
 from phalanx.world.world import World
 
@@ -60,6 +61,8 @@ class Simulator:
             if not self._due:
                 continue
             self.now = at
+            # Before the cycle too: work that lost a member is lost, however soon another place is found.
+            self.cluster.settle(at)
             plan = self._cycle(at)
             self.cluster.settle(at)
             yield Moment(at, happenings, plan)

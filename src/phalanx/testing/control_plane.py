@@ -20,6 +20,7 @@ __all__ = [
     "LocalError",
     "control_plane",
     "fresh_control_plane",
+    "need_binaries",
     "node_manifest",
     "pytest_collection_modifyitems",
 ]
@@ -30,7 +31,7 @@ _FIXTURES = {"control_plane", "fresh_control_plane"}
 @pytest.fixture(scope="session")
 def control_plane() -> Iterator[ControlPlane]:
     """One control plane for all tests of a worker: each test keeps to names of its own."""
-    _need_binaries()
+    need_binaries()
     with ControlPlane() as running:
         yield running
 
@@ -38,7 +39,7 @@ def control_plane() -> Iterator[ControlPlane]:
 @pytest.fixture
 def fresh_control_plane() -> Iterator[Callable[..., ControlPlane]]:
     """A way to start control planes of one's own, with `ControlPlane`'s arguments; they end with the test."""
-    _need_binaries()
+    need_binaries()
     with ExitStack() as running:
 
         def start(*version: str, **options: Any) -> ControlPlane:
@@ -58,7 +59,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         binaries(COMMANDS, wanted())
 
 
-def _need_binaries() -> None:
+def need_binaries() -> None:
+    """Skip the test that asks where the programs are missing; fail it with CI=true."""
     try:
         binaries(COMMANDS, wanted())
     except MissingError as error:

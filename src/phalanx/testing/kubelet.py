@@ -20,6 +20,7 @@ from phalanx.kube.clock import Clock, stamp
 from phalanx.model import quantity
 from phalanx.testing.background import beside
 from phalanx.testing.objects import client_of
+from phalanx.testing.verdict import requests
 
 _PATH = "/api/v1/pods"
 _BOUND = {"fieldSelector": "spec.nodeName!="}
@@ -131,7 +132,7 @@ class StrictKubelet:
 
     def _judge(self, path: str, pod: dict[str, Any], node: str) -> None:
         meta = pod["metadata"]
-        short = self._books.admit(node, meta["uid"], _requests(pod))
+        short = self._books.admit(node, meta["uid"], requests(pod))
         now = stamp(Clock().now())
         if short is None:
             ready = {"type": "Ready", "status": "True", "lastTransitionTime": now}
@@ -164,12 +165,3 @@ class StrictKubelet:
             if late:
                 await asyncio.sleep(0.2)
                 self._submit(method, path, msgspec.json.decode(body))
-
-
-def _requests(pod: dict[str, Any]) -> dict[str, int]:
-    """Return what plain pods ask for: the sum over their containers, and one of the node's pods."""
-    total = {"pods": quantity.request("1", "pods")}
-    for container in pod["spec"]["containers"]:
-        for name, amount in (container.get("resources", {}).get("requests") or {}).items():
-            total[name] = total.get(name, 0) + quantity.request(amount, name)
-    return total

@@ -19,7 +19,7 @@ IN_FLIGHT = 32
 _TRIES = 10
 
 
-def pod_manifest(  # noqa: PLR0913 (what tests vary)
+def pod_manifest(
     name: str,
     *,
     namespace: str = "default",

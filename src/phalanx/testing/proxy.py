@@ -28,7 +28,7 @@ _OF_THIS_HOP = {"host", "connection", "transfer-encoding", "content-length", "ac
 _NUMBERS = itertools.count(1)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Passage:
     """One request on its way: what a fault may do with it."""
 
@@ -93,13 +93,14 @@ class FaultyProxy:
         self._access = load_access(str(kubeconfig), None)
         self._user = yaml.safe_load(kubeconfig.read_text())
         self._rules: list[Rule] = []
+        self._open: list[Passage] = []
         self._turn = threading.Lock()
         self._undo = ExitStack()
         #: The same user's way to the server, through here.
         self.kubeconfig = self._folder / f"proxy-{next(_NUMBERS)}.kubeconfig"
 
     def __enter__(self) -> Self:
-        self._undo.enter_context(beside(self._serve))
+        self._loop = self._undo.enter_context(beside(self._serve))
         return self
 
     def __exit__(
@@ -119,6 +120,11 @@ class FaultyProxy:
         with self._turn:
             self._rules.clear()
 
+    def cut_all(self) -> None:
+        """Break every connection that is open now: watches begin anew, under the rules of now."""
+        for passage in list(self._open):
+            self._loop.call_soon_threadsafe(passage.cut)
+
     def _fault(self, passage: Passage) -> Fault | None:
         with self._turn:
             for rule in self._rules:
@@ -136,10 +142,13 @@ class FaultyProxy:
             async def handle(request: web.BaseRequest) -> web.StreamResponse:
                 passage = Passage(request, await request.read(), session, self._server)
                 fault = self._fault(passage)
+                self._open.append(passage)
                 try:
                     return await (fault(passage) if fault else passage.through())
                 except (aiohttp.ClientError, OSError):
                     return passage.cut()
+                finally:
+                    self._open.remove(passage)
 
             runner = web.ServerRunner(web.Server(handle, access_log=None), shutdown_timeout=0.1)
             await runner.setup()
@@ -196,6 +205,24 @@ async def answer_lost(passage: Passage) -> web.StreamResponse:
 async def never_sent(passage: Passage) -> web.StreamResponse:
     """The connection breaks before the server hears anything."""
     return passage.cut()
+
+
+class Gate:
+    """Requests wait here until the test opens it; then they are carried out, whoever still waits for the answer."""
+
+    def __init__(self) -> None:
+        self._open = threading.Event()
+
+    def open(self) -> None:
+        """Let all of them through, those to come too."""
+        self._open.set()
+
+    async def __call__(self, passage: Passage) -> web.StreamResponse:
+        """Wait for the opening, then let the request through."""
+        # Opened from the test's own thread, which an asyncio.Event does not bear.
+        while not self._open.is_set():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+        return await passage.through()
 
 
 async def silence(passage: Passage) -> web.StreamResponse:  # noqa: ARG001 (the same for all)

@@ -45,11 +45,15 @@ def gang_key(task: Task) -> str:
     said = task.membership
     if said is None:
         return task.uid
-    return f"{said.owner.partition(' ')[0] if said.owner else 'gang'}/{said.gang}"
+    described = said.owner is not None and said.minimum is None
+    return f"{said.owner.partition(' ')[0] if described and said.owner else 'gang'}/{said.gang}"
 
 
 def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None = None) -> Gang:
-    """Return the gang that these unfinished members make up, held if they contradict each other or their group."""
+    """Return the gang that these unfinished members make up, held if they contradict each other.
+
+    `group`: what an object says of the gang; None: the members say it themselves.
+    """
     first = members[0]
     by_age = sorted(members, key=lambda task: (task.created, task.name))
     said = by_age[-1].membership
@@ -73,15 +77,8 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         topology_preferred=said.topology_preferred,
         expected_runtime=by_age[-1].expected_runtime,
         patience=said.patience,
-        hold=_hold(by_age, group) or _missing_queue(queue),
+        hold=_disagreement(by_age) or (None if group else _unclear(by_age)) or _missing_queue(queue),
     )
-
-
-def _hold(members: Sequence[Task], group: Group | None) -> str | None:
-    """Return why nothing of a gang may be placed."""
-    if group is None:
-        return _disagreement(members) or _missing_minimum(members) or _unreachable(members)
-    return group.hold or _disagreement(members) or _other_priority(members, group)
 
 
 def _priority(members: Sequence[Task], group: Group | None) -> int:
@@ -89,14 +86,6 @@ def _priority(members: Sequence[Task], group: Group | None) -> int:
     if group is not None and group.priority is not None:
         return group.priority
     return min(task.shape.priority for task in members)
-
-
-def _other_priority(members: Sequence[Task], group: Group) -> str | None:
-    """Return a sentence if the group's priority binds its members and some have another."""
-    others = [(task.shape.priority, task) for task in members if task.shape.priority != group.priority]
-    if group.priority is None or not group.priority_binds or not others:
-        return None
-    return f"spec.priority: the pods of a group must have its priority {group.priority}, found {_who_says(others)}"
 
 
 def _subgroups(members: Iterable[Task]) -> tuple[Subgroup, ...]:
@@ -107,6 +96,10 @@ def _subgroups(members: Iterable[Task]) -> tuple[Subgroup, ...]:
         if said is not None and said.subgroup is not None:
             found[said.subgroup] = Subgroup(said.subgroup, said.subgroup_minimum or 0)
     return tuple(found[name] for name in sorted(found))
+
+
+def _unclear(members: Sequence[Task]) -> str | None:
+    return _missing_minimum(members) or _unreachable(members)
 
 
 def _missing_minimum(members: Sequence[Task]) -> str | None:
@@ -160,10 +153,10 @@ def _contradiction(field: str, said: Sequence[tuple[object, Task]]) -> str | Non
     """Return a sentence if not all say the same."""
     if len({repr(value) for value, _ in said}) <= 1:
         return None
-    return f"members disagree on phalanx.dev/{field.replace('_', '-')}: {_who_says(said)}"
+    return f"members disagree on phalanx.dev/{field.replace('_', '-')}: {who_says(said)}"
 
 
-def _who_says(said: Sequence[tuple[object, Task]]) -> str:
+def who_says(said: Sequence[tuple[object, Task]]) -> str:
     """Return each value with the pods that have it."""
     kinds = {repr(value): value for value, _ in said}
     parts = []

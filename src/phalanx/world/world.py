@@ -30,7 +30,7 @@ from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State, Task
 from phalanx.world.gang_rows import GangRows, next_requeue
 from phalanx.world.gangs import Piece, assemble, credit, gang_key, with_labels
-from phalanx.world.groups import group_of
+from phalanx.world.groups import look_up
 from phalanx.world.node_rows import NodeRows
 from phalanx.world.repulsions import repulsions
 
@@ -55,7 +55,7 @@ class World:
         self.members: dict[str, dict[str, None]] = {}
         #: Objects that describe groups, by `Kind namespace/name`.
         self.groups: dict[str, GroupsSeen] = {}
-        #: Keys of the gangs whose members refer to an object, whether or not it is there.
+        #: uids of the tasks that refer to an object, whether or not it is there.
         self._referring: dict[str, dict[str, None]] = {}
         #: Resource names in use, counted by who uses them: the axis of the next snapshot.
         self.resources: Counter[str] = Counter()
@@ -199,7 +199,7 @@ class World:
             if task.state is State.PENDING:
                 self._waiting[task.uid] = None
             if task.membership is not None and task.membership.owner is not None:
-                self._referring.setdefault(task.membership.owner, {})[key] = None
+                self._referring.setdefault(task.membership.owner, {})[task.uid] = None
 
     def _drop_task(self, uid: str) -> None:
         old = self.tasks.pop(uid, None)
@@ -210,28 +210,16 @@ class World:
         """Take a task out of every index, and mark what it was part of."""
         _subtract(self.resources, (name for name, _ in task.shape.requests))
         for index, name in ((self.on_node, task.node), (self.nominated, task.nominated)):
-            if name is not None and task.uid in index.get(name, {}):
-                del index[name][task.uid]
-                if not index[name]:
-                    del index[name]
+            if name is not None and _take_out(index, name, task.uid):
                 self._node_rows.touch(name)
         self._repelling.pop(task.uid, None)
         self._waiting.pop(task.uid, None)
         if task.ours:
             key = gang_key(task)
-            del self.members[key][task.uid]
-            if not self.members[key]:
-                del self.members[key]
-                self._forget_reference(task, key)
+            _take_out(self.members, key, task.uid)
+            if task.membership is not None and task.membership.owner is not None:
+                _take_out(self._referring, task.membership.owner, task.uid)
             self._mark(key)
-
-    def _forget_reference(self, task: Task, key: str) -> None:
-        """A gang without members refers to no object."""
-        owner = task.membership.owner if task.membership else None
-        if owner is not None:
-            del self._referring[owner][key]
-            if not self._referring[owner]:
-                del self._referring[owner]
 
     def _set_node(self, node: Node) -> None:
         old = self.nodes.get(node.name)
@@ -266,7 +254,7 @@ class World:
         if seen is not None:
             self.groups[owner] = seen
         if old is None or seen is None or mistake is not None or old.groups != seen.groups:
-            self._dirty_gangs.update(self._referring.get(owner, {}))
+            self._dirty_gangs.update(gang_key(self.tasks[uid]) for uid in self._referring.get(owner, {}))
 
     def _drop_groups(self, owner: str, uid: str | None) -> None:
         known = self.groups.get(owner)
@@ -317,9 +305,20 @@ class World:
         return Piece(gang, tasks, shapes, running, inside)
 
     def _gang(self, key: str, unfinished: list[Task]) -> Gang:
-        said = unfinished[0].membership
-        group = group_of(said, self.groups, self.refused) if said else None
-        return assemble(key, unfinished, self._queue(key), group)
+        group, objection = look_up(unfinished, self.groups, self.refused)
+        gang = assemble(key, unfinished, self._queue(key), group)
+        return gang if objection is None else replace(gang, hold=objection)
+
+
+def _take_out(index: dict[str, dict[str, None]], name: str, uid: str) -> bool:
+    """Remove a uid from an index, and what is then empty; tell whether it was there."""
+    inside = index.get(name, {})
+    if uid not in inside:
+        return False
+    del inside[uid]
+    if not inside:
+        del index[name]
+    return True
 
 
 def _subtract(counter: Counter[str], names: Iterable[str]) -> None:

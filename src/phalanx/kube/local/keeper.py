@@ -75,6 +75,9 @@ def _obey(order: dict[str, Any], children: dict[int, subprocess.Popen[bytes]], f
                 return {"error": str(error)}
             children[child.pid] = child
             return {"pid": child.pid}
+        case {"ask": pid} | {"end": pid} if pid not in children:
+            # Two threads of the parent may ask and end at once.
+            return {"status": None}
         case {"end": pid}:
             children[pid].kill()
             return {"status": children.pop(pid).wait()}

@@ -3,7 +3,7 @@
 from typing import Any
 
 
-def node_manifest(  # noqa: PLR0913
+def node_manifest(
     name: str,
     *,
     gpus: int = 8,

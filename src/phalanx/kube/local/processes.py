@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ class Processes:
         """End all processes, and remove the folder if that was wanted."""
         assert self._keeper.stdin
         assert self._keeper.stdout
-        self._keeper.stdin.close()
+        with suppress(BrokenPipeError):
+            self._keeper.stdin.close()
         self._keeper.wait()
         self._keeper.stdout.close()
         self.pids.clear()

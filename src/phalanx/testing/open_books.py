@@ -1,0 +1,72 @@
+"""`python -m phalanx.testing.open_books FILE run …` is `phalanx run …` that writes its books to FILE on SIGUSR1.
+
+So a test can lay the books of a running scheduler beside those of one that has just read everything.
+"""
+
+import asyncio
+import copy
+import signal
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from phalanx.cli.main import main as command
+from phalanx.dialects.read import read
+from phalanx.kube import process
+from phalanx.kube.scheduler import Scheduler
+from phalanx.model.task import State
+from phalanx.world.world import World
+
+Books = dict[str, Any]
+
+
+def books(world: World) -> Books:
+    """Return what a decision would rest on now: what is free on each node, who is there, who waits."""
+    # A copy, because compiling settles what the next cycle must still see as new.
+    snapshot = copy.deepcopy(world).compile(0.0)
+    names = snapshot.axis.names
+    free = {
+        node: dict(zip(names, row, strict=True))
+        for node, row in zip(snapshot.nodes.names, snapshot.nodes.free.tolist(), strict=True)
+    }
+    there = {node: sorted(uids) for node, uids in sorted(world.on_node.items())}
+    waiting = sorted(task.uid for task in world.tasks.values() if task.ours and task.state is State.PENDING)
+    return {"free": free, "there": there, "waiting": waiting}
+
+
+def fresh_books(objects: Iterable[dict[str, Any]], schedulers: Iterable[str] = ("phalanx",)) -> Books:
+    """Return the books of somebody who has just read these objects."""
+    world = World()
+    for item in objects:
+        event = read(item, tuple(schedulers))
+        if event is not None:
+            world.apply(event)
+    return books(world)
+
+
+class _OpenBooks(Scheduler):
+    path: Path
+
+    async def run(self) -> None:
+        """Schedule, and write the books down when asked."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, self._write_down)
+        await super().run()
+
+    def _write_down(self) -> None:
+        unfinished = self.path.with_suffix(".unfinished")
+        unfinished.write_bytes(msgspec.json.encode(books(self.world)))
+        unfinished.rename(self.path)
+
+
+def main() -> int:
+    """Run the command with open books."""
+    _OpenBooks.path = Path(sys.argv[1])
+    setattr(process, "Scheduler", _OpenBooks)  # noqa: B010 (the one place where a test looks inside)
+    return command(sys.argv[2:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,263 @@
+"""Whatever breaks: nothing is bound twice, no gang stays split, the books are true, and scheduling goes on.
+
+The long form is `make chaos`: more ROUNDS, and every figure printed.
+"""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+import pytest
+from aiohttp.web import StreamResponse
+
+from phalanx.testing.control_plane import need_binaries
+from phalanx.testing.objects import Manifest, gang_manifests
+from phalanx.testing.proxy import (
+    EXPIRED,
+    Fault,
+    FaultyProxy,
+    Gate,
+    Match,
+    Passage,
+    answer_lost,
+    answered,
+    binds,
+    changed,
+    ending_after,
+    never_sent,
+    stale_again,
+    twice,
+    watches,
+)
+from phalanx.testing.rig import Rig, figures
+from phalanx.testing.verdict import binds as binds_of
+from phalanx.testing.verdict import split_gangs
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
+
+ROUNDS = int(os.environ.get("ROUNDS", "5"))
+SIZES = (12, 8, 8, 4)
+PODS = sum(SIZES)
+_NUMBERS = count()
+
+
+@pytest.fixture(scope="module")
+def broken_wire() -> Iterator[tuple[Rig, FaultyProxy]]:
+    """A scheduler that reaches its server through a proxy only."""
+    need_binaries()
+    with Rig(nodes=6) as rig, FaultyProxy(rig.plane, rig.user("phalanx")) as proxy:
+        rig.start("phalanx", proxy.kubeconfig)
+        rig.delete(bind_all(rig, gangs()))
+        yield rig, proxy
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(answer_lost, id="the answer is lost"),
+        pytest.param(never_sent, id="the request is lost"),
+        pytest.param(answered(409), id="409"),
+        pytest.param(answered(429, "slow down", {"Retry-After": "1"}), id="429"),
+        pytest.param(answered(500), id="500"),
+        pytest.param(answered(503), id="503"),
+        pytest.param(answered(504), id="504"),
+    ],
+)
+def test_binds_that_get_no_good_answer_land_once(broken_wire: tuple[Rig, FaultyProxy], fault: Fault) -> None:
+    rig, proxy = broken_wire
+    rule = proxy.on(binds, fault, times=PODS // 2)
+    pods = bind_all(rig, gangs())
+    proxy.calm()
+
+    assert rule.met == PODS // 2
+    rig.check()
+    rig.delete(pods)
+
+
+@pytest.mark.parametrize(
+    ("match", "fault"),
+    [
+        pytest.param(watches("pods"), changed(ending_after(3)), id="the stream ends"),
+        pytest.param(watches("pods"), changed(ending_after(3, [EXPIRED])), id="410 as an event"),
+        pytest.param(watches("pods"), answered(410), id="410 as a status"),
+        pytest.param(watches("pods"), answered(503), id="503"),
+        pytest.param(watches("pods"), changed(twice), id="every event twice"),
+        pytest.param(watches("pods"), changed(stale_again), id="the past again"),
+        pytest.param(watches("nodes"), changed(ending_after(0, [EXPIRED])), id="410 of nodes"),
+    ],
+)
+def test_a_watch_that_misbehaves_loses_nothing(
+    broken_wire: tuple[Rig, FaultyProxy], match: Match, fault: Fault
+) -> None:
+    rig, proxy = broken_wire
+    rule = proxy.on(match, fault, times=4)
+    rig.plane.kubectl("label", "node", "n0", f"test={next(_NUMBERS)}", "--overwrite")
+    proxy.cut_all()
+    pods = bind_all(rig, gangs())
+    rig.delete(pods[:12])
+    pods = pods[12:] + bind_all(rig, gangs((4, 8)), more=PODS - 12)
+    proxy.calm()
+
+    assert rule.met > 0
+    rig.check()
+    rig.delete(pods)
+
+
+def test_slow_binds_do_not_slow_decisions(broken_wire: tuple[Rig, FaultyProxy]) -> None:
+    """While not a single bind is answered, gang after gang is decided as it arrives."""
+    rig, proxy = broken_wire
+    gate = Gate()
+    rule = proxy.on(binds, gate)
+    pods: list[Manifest] = []
+    for size in SIZES:
+        made = rig.create(gangs([size]))
+        gang = made[0]["metadata"]["annotations"]["phalanx.dev/gang"]
+        rig.wait(lambda gang=gang: f"gang=default/{gang} " in decided(rig), f"a decision on {gang}")  # type: ignore[misc]
+        pods += made
+
+    assert rig.bound() == 0
+    gate.open()
+    rig.wait_bound(PODS)
+    assert rule.met >= PODS
+    proxy.calm()
+    rig.check()
+    rig.delete(pods)
+
+
+def test_a_scheduler_killed_at_any_moment_leaves_no_split_gang() -> None:
+    """Some of its last binds arrive only when the next one is at work."""
+    seed = int(os.environ.get("SEED") or random.SystemRandom().randrange(10**6))
+    chance = random.Random(seed)  # noqa: S311 (chance, not secrecy)
+    recovered, split = [], 0
+    with Rig(nodes=6) as rig, FaultyProxy(rig.plane, rig.user("phalanx")) as proxy:
+        rig.start("phalanx", proxy.kubeconfig)
+        for _ in range(ROUNDS):
+            gate, landed = Gate(), chance.randrange(PODS)
+            proxy.on(binds, gate)
+            proxy.on(binds, through, times=landed)
+            pods = rig.create(gangs())
+            rig.wait(lambda landed=landed: rig.bound() == landed, f"{landed} binds")  # type: ignore[misc]
+            rig.processes.kill("phalanx")
+            split += bool(split_gangs(rig.pods()))
+            proxy.calm()
+            rig.processes.restart("phalanx")
+            time.sleep(chance.uniform(0, 4))
+            gate.open()
+            recovered.append(rig.wait_bound(PODS))
+            rig.check()
+            rig.delete(pods)
+    figures(f"killed {ROUNDS} times (seed {seed}), {split} of them inside a gang: whole again after", recovered)
+
+
+def test_binding_goes_on_after_the_api_server_was_killed() -> None:
+    with Rig(nodes=6) as rig, FaultyProxy(rig.plane, rig.user("phalanx")) as proxy:
+        rig.start("phalanx", proxy.kubeconfig)
+        gate = Gate()
+        proxy.on(binds, gate)
+        proxy.on(binds, through, times=10)
+        rig.create(gangs())
+        rig.wait_bound(10)
+        rig.plane.kill("kube-apiserver")
+        gate.open()
+        rig.plane.restart("kube-apiserver")
+        figures("api server killed: all bound after", [rig.wait_bound(PODS)])
+        rig.check()
+
+
+def test_binds_that_time_out_and_land_are_not_done_again() -> None:
+    """The store stands still: the server gives up and answers 504; what it had passed on lands later."""
+    with Rig(nodes=6) as rig, FaultyProxy(rig.plane, rig.user("phalanx")) as proxy:
+        rig.start("phalanx", proxy.kubeconfig, "--no-leader-election")
+        gate = Gate()
+        rule = proxy.on(binds, gate)
+        rig.create(gangs())
+        rig.wait(lambda: rule.met == PODS, "all binds at the gate")
+        rig.plane.pause("etcd")
+        gate.open()
+        rig.wait(lambda: any(bind["code"] == 504 for bind in binds_of(rig.audit)), "a bind that timed out")
+        rig.plane.resume("etcd")
+        figures("store paused until binds timed out: all bound after", [rig.wait_bound(PODS)])
+        rig.check()
+
+
+def test_a_stopped_leader_is_replaced_and_writes_nothing_when_it_wakes_up() -> None:
+    with Rig(nodes=6) as rig, FaultyProxy(rig.plane, rig.user("first")) as proxy:
+        rig.start("first", proxy.kubeconfig)
+        rig.delete(bind_all(rig, gangs()))
+        rig.start("second")
+        gate = Gate()
+        proxy.on(binds, gate)
+        proxy.on(binds, through, times=10)
+        pods = rig.create(gangs())
+        rig.wait_bound(10)
+        rig.processes.pause("first")
+        took = rig.wait_bound(PODS)
+        # What the first one had sent arrives late, and lands on nothing.
+        gate.open()
+        rig.processes.resume("first")
+        rig.wait(lambda: "no-longer-leading" in rig.processes.log("first"), "the first one to notice")
+        rig.delete(pods)
+        bind_all(rig, gangs())
+
+        rig.check("first", "second")
+        last = binds_of(rig.audit)[-PODS:]
+        assert {bind["user"] for bind in last} == {"second"}
+        figures("leader stopped: all bound by the other after", [took])
+
+
+def test_a_scheduler_that_slept_goes_on_with_what_it_had_decided() -> None:
+    """It lost the lease to nobody: what it had not sent yet must be decided anew."""
+    with Rig(nodes=12) as rig, FaultyProxy(rig.plane, rig.user("phalanx")) as proxy:
+        rig.start("phalanx", proxy.kubeconfig)
+        rig.delete(bind_all(rig, gangs()))
+        gate = Gate()
+        proxy.on(binds, gate)
+        rig.create(gangs((12, 12, 12, 12, 12, 12, 12)))
+        rig.wait(lambda: rig.processes.log("phalanx").count(" decided ") >= 11, "decisions")
+        rig.processes.pause("phalanx")
+        time.sleep(4.0)
+        rig.processes.resume("phalanx")
+        rig.wait(lambda: "no-longer-leading" in rig.processes.log("phalanx"), "it to notice")
+        gate.open()
+        rig.wait_bound(84)
+        rig.check()
+
+
+def test_a_leader_that_is_told_to_go_hands_over() -> None:
+    with Rig(nodes=6) as rig:
+        rig.start("first")
+        rig.delete(bind_all(rig, gangs()))
+        rig.start("second")
+        os.kill(rig.processes.pids["first"], signal.SIGTERM)
+        figures("leader told to go: all bound by the other after", [timed_bind(rig)])
+        rig.processes.kill("first")
+        rig.check("second")
+
+
+async def through(passage: Passage) -> StreamResponse:
+    return await passage.through()
+
+
+def gangs(sizes: Sequence[int] = SIZES) -> list[Manifest]:
+    """Return the pods of gangs with names that were never used before."""
+    return [pod for size in sizes for pod in gang_manifests(f"g{next(_NUMBERS)}", size)]
+
+
+def bind_all(rig: Rig, pods: list[Manifest], more: int = 0) -> list[Manifest]:
+    """Create pods and wait until they, and so many others, have a node."""
+    rig.create(pods)
+    rig.wait_bound(len(pods) + more)
+    return pods
+
+
+def timed_bind(rig: Rig) -> float:
+    start = time.monotonic()
+    bind_all(rig, gangs())
+    return time.monotonic() - start
+
+
+def decided(rig: Rig) -> str:
+    return "\n".join(line for line in rig.processes.log("phalanx").splitlines() if " decided " in line)

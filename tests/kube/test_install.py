@@ -1,0 +1,204 @@
+"""What `phalanx install --print` prints: a real API server takes it, and it gives what is needed and no more."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import cyclopts
+import pytest
+import yaml
+
+from phalanx.cli.install import register
+from phalanx.cli.output import Mistake
+from phalanx.kube.install import PORT, UID
+from phalanx.policy.load import load_policy, parse_policy
+from phalanx.testing.control_plane import ControlPlane, LocalError
+
+Captured = pytest.CaptureFixture[str]
+
+
+def install(*arguments: str) -> None:
+    app = cyclopts.App(name="phalanx", result_action="return_value")
+    register(app)
+    app(["install", *arguments], exit_on_error=False, print_error=False)
+
+
+def printed(capsys: Captured, *arguments: str) -> list[dict[str, Any]]:
+    install("--print", *arguments)
+    return list(yaml.safe_load_all(capsys.readouterr().out))
+
+
+def of(kind: str, objects: list[dict[str, Any]]) -> dict[str, Any]:
+    (found,) = (one for one in objects if one["kind"] == kind)
+    return found
+
+
+def test_every_choice_lands_where_it_belongs_and_nowhere_is_the_default_left(capsys: Captured) -> None:
+    choices = (
+        "--namespace",
+        "gpu",
+        "--image",
+        "host:5000/team/phalanx:1",
+        "--scheduler-name",
+        "a",
+        "--scheduler-name",
+        "b",
+    )
+    objects = printed(capsys, *choices)
+    assert {one["metadata"].get("namespace", "gpu") for one in objects} == {"gpu"}
+    assert "phalanx-system" not in json.dumps(objects)
+    container = of("Deployment", objects)["spec"]["template"]["spec"]["containers"][0]
+    assert container["image"] == "host:5000/team/phalanx:1"
+    assert parse_policy(of("ConfigMap", objects)["data"]["policy.yaml"], "p").scheduler_names == ("a", "b")
+
+
+def test_the_policy_that_is_installed_is_the_default_one(capsys: Captured) -> None:
+    installed, default = (
+        parse_policy(of("ConfigMap", printed(capsys))["data"]["policy.yaml"], "p"),
+        load_policy("default"),
+    )
+    assert (installed.actions, installed.plugins, installed.scheduler_names) == (
+        default.actions, default.plugins, default.scheduler_names,
+    )  # fmt: skip
+
+
+def test_names_that_yaml_would_take_for_something_else_stay_names(capsys: Captured) -> None:
+    objects = printed(capsys, "--namespace", "1e3", "--scheduler-name", "null")
+    assert of("Namespace", objects)["metadata"]["name"] == "1e3"
+    assert parse_policy(of("ConfigMap", objects)["data"]["policy.yaml"], "p").scheduler_names == ("null",)
+
+
+def test_the_arguments_of_the_deployment_are_ones_that_run_takes(capsys: Captured) -> None:
+    from phalanx.cli.run import register as register_run  # noqa: PLC0415
+
+    app = cyclopts.App(name="phalanx")
+    register_run(app)
+    arguments = of("Deployment", printed(capsys))["spec"]["template"]["spec"]["containers"][0]["args"]
+    _, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
+    assert bound.arguments == {
+        "policy_config_map": "phalanx-system/phalanx-policy",
+        "lease_namespace": "phalanx-system",
+        "lease_name": "phalanx",
+        "address": "",
+        "port": PORT,
+    }
+
+
+def test_the_image_and_the_deployment_agree_on_the_user(pytestconfig: pytest.Config) -> None:
+    dockerfile = (pytestconfig.rootpath / "Dockerfile").read_text()
+    assert re.findall(r"^USER (.*)$", dockerfile, re.MULTILINE) == [f"{UID}:{UID}"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((), "--print is missing; phalanx install --print | kubectl apply -f - installs"),
+        (("--print", "--namespace", "A\n"), r"--namespace: found 'A\n', allowed is a name such as phalanx-system"),
+        (("--print", "--scheduler-name", "a]"), "--scheduler-name: found 'a]', allowed is a name such as phalanx"),
+        (
+            ("--print", "--image", 'x"\ny'),
+            """--image: found 'x"\\ny', allowed is an image such as phalanx:0.1.0 or HOST/PATH:TAG""",
+        ),
+    ],
+)
+def test_a_choice_that_cannot_be_is_one_line(arguments: tuple[str, ...], complaint: str, capsys: Captured) -> None:
+    with pytest.raises(Mistake) as mistake:
+        install(*arguments)
+    assert (str(mistake.value), capsys.readouterr().out) == (f"install: {complaint}", "")
+
+
+NAMESPACE = "phalanx-install-test"
+
+
+@pytest.fixture(scope="module")
+def installed(control_plane: ControlPlane) -> Iterator[list[dict[str, Any]]]:
+    from phalanx.kube.install import manifests  # noqa: PLC0415
+
+    text = manifests(NAMESPACE, "phalanx:test", ["phalanx"])
+    # Strict: a field that the server does not know would be a mistake that nobody sees.
+    control_plane.kubectl("apply", "--validate=strict", "-f", "-", stdin=text)
+    yield list(yaml.safe_load_all(text))
+    control_plane.kubectl("delete", "--wait=false", "-f", "-", stdin=text)
+
+
+def test_a_real_api_server_takes_everything_as_it_is(
+    control_plane: ControlPlane, installed: list[dict[str, Any]]
+) -> None:
+    assert control_plane.kubectl("diff", "-f", "-", stdin=yaml.safe_dump_all(installed)) == ""
+    assert len(installed) == 9
+
+
+def test_the_pods_meet_the_restricted_standard_which_is_enforced_there(
+    control_plane: ControlPlane, installed: list[dict[str, Any]]
+) -> None:
+    template = of("Deployment", installed)["spec"]["template"]
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "one", "namespace": NAMESPACE},
+        "spec": template["spec"],
+    }
+    assert control_plane.kubectl("create", "-f", "-", stdin=json.dumps(pod)) == "pod/one created\n"
+    worse = json.loads(json.dumps(pod))
+    worse["metadata"]["name"] = "two"
+    worse["spec"]["containers"][0]["securityContext"]["capabilities"]["drop"] = []
+    with pytest.raises(LocalError, match='violates PodSecurity "restricted:latest": unrestricted capabilities'):
+        control_plane.kubectl("create", "-f", "-", stdin=json.dumps(worse))
+
+
+def rules(control_plane: ControlPlane, user: str, groups: list[str], namespace: str) -> set[str]:
+    """What the server says that a user may do in a namespace, as `verb resource[/name]`."""
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectRulesReview",
+        "spec": {"namespace": namespace},
+    }
+    answer = control_plane.kubectl(
+        "create",
+        "--validate=false",
+        "-o",
+        "json",
+        "-f",
+        "-",
+        stdin=json.dumps(review),
+        kubeconfig=control_plane.user(user, groups),
+    )
+    found = set()
+    for rule in json.loads(answer)["status"]["resourceRules"]:
+        for group in rule["apiGroups"]:
+            for resource in rule["resources"]:
+                names = [f" {name}" for name in rule.get("resourceNames", [])] or [""]
+                found |= {
+                    f"{verb} {resource}.{group}{name}".replace(". ", " ").rstrip(".")
+                    for verb in rule["verbs"]
+                    for name in names
+                }
+    return found
+
+
+CLUSTER = {
+    "get pods", "list pods", "watch pods",
+    "list nodes", "watch nodes",
+    "list namespaces", "watch namespaces",
+    "list workloads.scheduling.k8s.io", "watch workloads.scheduling.k8s.io",
+    "list podgroups.scheduling.k8s.io", "watch podgroups.scheduling.k8s.io",
+    "create pods/binding", "create pods/eviction",
+    "patch pods/status", "patch podgroups/status.scheduling.k8s.io",
+    "create events.events.k8s.io",
+}  # fmt: skip
+AT_HOME = {
+    "create leases.coordination.k8s.io",
+    "get leases.coordination.k8s.io phalanx",
+    "update leases.coordination.k8s.io phalanx",
+    "get configmaps phalanx-policy",
+}
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_service_account_may_do_this_and_nothing_else(control_plane: ControlPlane) -> None:
+    user = f"system:serviceaccount:{NAMESPACE}:phalanx"
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{NAMESPACE}"]
+    for namespace, more in (("default", set()), (NAMESPACE, AT_HOME)):
+        anybody = rules(control_plane, "anybody", groups, namespace)
+        assert rules(control_plane, user, groups, namespace) - anybody == CLUSTER | more

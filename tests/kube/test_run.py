@@ -1,0 +1,241 @@
+"""`phalanx run` on a real API server, with exactly the rights that `phalanx install --print` grants."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from phalanx.kube.install import manifests
+from phalanx.kube.local.control_plane import ControlPlane
+from phalanx.kube.local.nodes import node_manifest
+from phalanx.testing.objects import create_all, delete_all, gang_manifests, list_all, pod_manifest
+
+PATIENCE = 60.0
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+
+
+class Scheduler:
+    """A running `phalanx run`, as a restricted user."""
+
+    def __init__(self, kubeconfig: Path, log: Path, *options: str) -> None:
+        self.log = log
+        self._file = log.open("w")
+        command = [sys.executable, "-m", "phalanx", "run", "--kubeconfig", str(kubeconfig), "--port", "0", *options]
+        self.process = subprocess.Popen(command, stderr=self._file, stdout=self._file)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        code = self.process.wait(timeout=PATIENCE)
+        self._file.close()
+        return code
+
+
+def eventually(what: str, check: Callable[[], Any], log: Path | None = None) -> Any:
+    """Wait until something holds; the clock only bounds how long a failure takes."""
+    until = time.monotonic() + PATIENCE
+    last: Any = None
+    while time.monotonic() < until:
+        last = check()
+        if last:
+            return last
+        time.sleep(0.1)
+    said = log.read_text()[-2000:] if log else ""
+    raise AssertionError(f"never: {what}; last seen {last!r}\n{said}")
+
+
+def install(plane: ControlPlane) -> Path:
+    """Apply the printed manifests and return a kubeconfig of a user who has the rights of the service account."""
+    objects = [item for item in yaml.safe_load_all(manifests("phalanx-system", "phalanx:test", ("phalanx",))) if item]
+    user = "phalanx-under-test"
+    for item in objects:
+        if item["kind"] in {"ClusterRoleBinding", "RoleBinding"}:
+            item["subjects"] = [{"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}]
+    granted = [item for item in objects if item["kind"] in {
+        "Namespace", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
+    }]  # fmt: skip
+    text = "---\n".join(yaml.safe_dump(item) for item in granted)
+    plane.kubectl("apply", "-f", "-", stdin=text)
+    return plane.user(user, [])
+
+
+@pytest.fixture
+def plane(fresh_control_plane: Callable[..., ControlPlane]) -> ControlPlane:
+    return fresh_control_plane(controller_manager=True)
+
+
+@pytest.fixture
+def start(plane: ControlPlane, tmp_path: Path) -> Iterator[Callable[..., Scheduler]]:
+    running: list[Scheduler] = []
+    kubeconfig = install(plane)
+
+    def run(*options: str) -> Scheduler:
+        running.append(Scheduler(kubeconfig, tmp_path / f"phalanx-{len(running)}.log", *options))
+        return running[-1]
+
+    yield run
+    for scheduler in running:
+        if scheduler.process.poll() is None:
+            scheduler.stop(signal.SIGKILL)
+
+
+def places(plane: ControlPlane, prefix: str = "") -> dict[str, str]:
+    pods = list_all(plane.kubeconfig, "/api/v1/namespaces/default/pods")
+    return {
+        pod["metadata"]["name"]: pod["spec"]["nodeName"]
+        for pod in pods
+        if pod["spec"].get("nodeName") and pod["metadata"]["name"].startswith(prefix)
+    }
+
+
+def condition(plane: ControlPlane, name: str) -> dict[str, Any]:
+    pod = json.loads(plane.kubectl("get", "pod", name, "-o", "json"))
+    return next((one for one in pod["status"].get("conditions", []) if one["type"] == "PodScheduled"), {})
+
+
+def test_the_packing_story_end_to_end(
+    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
+) -> None:
+    """Three on one node; scaled to five, the fourth fills that node and one goes to the other."""
+    # Were this alpha gate on, the Job controller would put the pods into a group of Kubernetes' own as well.
+    plane = fresh_control_plane(flags={"kube-controller-manager": ["--feature-gates=WorkloadWithJob=false"]})
+    scheduler = Scheduler(install(plane), tmp_path / "phalanx.log")
+    plane.kubectl("apply", "-f", str(EXAMPLES / "packing" / "three"))
+    first = eventually("three are bound", lambda: len(found := places(plane)) == 3 and found, scheduler.log)
+    assert set(first.values()) == {"node-a"}
+    plane.kubectl("patch", "job", "render", "-p", json.dumps({"spec": {"parallelism": 5, "completions": 5}}))
+    second = eventually("five are bound", lambda: len(found := places(plane)) == 5 and found, scheduler.log)
+    assert sorted(second.values()) == ["node-a"] * 4 + ["node-b"]
+    assert scheduler.stop() == 0
+
+
+def test_a_gang_too_large_waits_whole_and_tells_a_person_why_until_there_is_room(
+    plane: ControlPlane, start: Callable[..., Scheduler]
+) -> None:
+    create_all(plane.kubeconfig, [node_manifest("n1", gpus=2), *gang_manifests("big", 4)])
+    scheduler = start()
+    told = eventually("a condition", lambda: condition(plane, "big-3").get("reason") and condition(plane, "big-3"))
+    assert told["reason"] == "Unschedulable"
+    assert "4 needed together, 2 fit" in told["message"]
+    events = eventually(
+        "an event",
+        lambda: [
+            event for event in list_all(plane.kubeconfig, "/apis/events.k8s.io/v1/namespaces/default/events")
+            if event["reason"] == "FailedScheduling"
+        ],
+    )  # fmt: skip
+    assert len(events) == 1
+    assert "4 needed together, 2 fit" in events[0]["note"]
+    assert places(plane) == {}
+    create_all(plane.kubeconfig, [node_manifest("n2", gpus=2)])
+    found = eventually("the gang is bound", lambda: len(now := places(plane)) == 4 and now, scheduler.log)
+    assert sorted(found.values()) == ["n1", "n1", "n2", "n2"]
+
+
+def test_a_resource_nobody_had_before_appears_on_a_node(plane: ControlPlane, start: Callable[..., Scheduler]) -> None:
+    create_all(plane.kubeconfig, [node_manifest("n1", gpus=0), pod_manifest("p", requests={"example.com/dongle": "1"})])
+    scheduler = start()
+    eventually("it waits", lambda: condition(plane, "p").get("reason") == "Unschedulable", scheduler.log)
+    more = {"status": {"capacity": {"example.com/dongle": "4"}, "allocatable": {"example.com/dongle": "4"}}}
+    plane.kubectl("patch", "node", "n1", "--subresource=status", "--type=merge", "-p", json.dumps(more))
+    assert eventually("it is bound", lambda: places(plane), scheduler.log) == {"p": "n1"}
+
+
+def test_held_is_not_unschedulable_so_that_autoscalers_leave_it_alone(
+    plane: ControlPlane, start: Callable[..., Scheduler]
+) -> None:
+    create_all(plane.kubeconfig, [node_manifest("n1"), *gang_manifests("g", 4)[:3]])
+    start()
+    told = eventually("a condition", lambda: condition(plane, "g-0").get("reason") and condition(plane, "g-0"))
+    assert (told["reason"], told["message"]) == ("Held", "3 of 4 members are there")
+
+
+def test_an_idle_cluster_sees_no_write(plane: ControlPlane, start: Callable[..., Scheduler]) -> None:
+    create_all(plane.kubeconfig, [node_manifest("n1", gpus=1), pod_manifest("a"), *gang_manifests("big", 2)])
+    scheduler = start("--no-leader-election")
+    eventually("all is said", lambda: places(plane) and condition(plane, "big-1").get("reason"), scheduler.log)
+    time.sleep(3)
+
+    def versions() -> list[str]:
+        pods = list_all(plane.kubeconfig, "/api/v1/namespaces/default/pods")
+        events = list_all(plane.kubeconfig, "/apis/events.k8s.io/v1/namespaces/default/events")
+        return [item["metadata"]["resourceVersion"] for item in (*pods, *events)]
+
+    before = versions()
+    time.sleep(4)
+    assert versions() == before
+    scheduler.stop()
+    start("--no-leader-election")
+    time.sleep(4)
+    assert versions() == before
+
+
+def test_it_stops_in_good_order_and_gives_the_lease_back(plane: ControlPlane, start: Callable[..., Scheduler]) -> None:
+    create_all(plane.kubeconfig, [node_manifest("n1")])
+    one = start()
+
+    def holder() -> str:
+        leases = list_all(plane.kubeconfig, "/apis/coordination.k8s.io/v1/namespaces/phalanx-system/leases")
+        return "".join(lease["spec"].get("holderIdentity") or "" for lease in leases)
+
+    eventually("somebody leads", holder, one.log)
+    assert one.stop() == 0
+    assert holder() == ""
+
+
+def test_a_policy_in_a_config_map_is_reloaded_and_a_bad_one_changes_nothing(
+    plane: ControlPlane, start: Callable[..., Scheduler]
+) -> None:
+    def config(text: str) -> None:
+        body = {
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "phalanx-policy", "namespace": "phalanx-system"},
+            "data": {"policy.yaml": text},
+        }  # fmt: skip
+        plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(body))
+
+    config("extends: default\n")
+    scheduler = start("--policy-config-map", "phalanx-system/phalanx-policy")
+    eventually("it runs", lambda: "leading" in scheduler.log.read_text(), scheduler.log)
+    config("extends: defalt\n")
+    eventually("the mistake is told", lambda: "did you mean default" in scheduler.log.read_text(), scheduler.log)
+    eventually(
+        "an event on the ConfigMap",
+        lambda: [
+            event for event in list_all(plane.kubeconfig, "/apis/events.k8s.io/v1/namespaces/phalanx-system/events")
+            if event["reason"] == "PolicyRefused"
+        ],
+        scheduler.log,
+    )  # fmt: skip
+    create_all(plane.kubeconfig, [node_manifest("n1"), pod_manifest("a")])
+    assert eventually("the old policy still decides", lambda: places(plane), scheduler.log) == {"a": "n1"}
+    config("extends: default\nschedulerNames: [phalanx, other]\n")
+    eventually("the new one is in force", lambda: "policy name=" in scheduler.log.read_text(), scheduler.log)
+    create_all(plane.kubeconfig, [pod_manifest("b", scheduler="other")])
+    eventually("the other name is served", lambda: "b" in places(plane), scheduler.log)
+
+
+def test_a_pod_deleted_while_it_waits_leaves_nothing_behind(
+    plane: ControlPlane, start: Callable[..., Scheduler]
+) -> None:
+    create_all(plane.kubeconfig, [node_manifest("n1", gpus=1), *gang_manifests("g", 2)])
+    scheduler = start()
+    eventually("it waits", lambda: condition(plane, "g-0").get("reason"), scheduler.log)
+    delete_all(plane.kubeconfig, gang_manifests("g", 2))
+    create_all(plane.kubeconfig, [pod_manifest("late")])
+    assert eventually("the next one is bound", lambda: places(plane), scheduler.log) == {"late": "n1"}
+
+
+def test_without_a_cluster_it_says_so_in_one_line(tmp_path: Path) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "phalanx", "run", "--kubeconfig", str(tmp_path / "none")],
+        capture_output=True, text=True, check=False, env={**os.environ, "KUBECONFIG": ""},
+    )  # fmt: skip
+    assert result.returncode == 2
+    assert len(result.stderr.strip().splitlines()) == 1
