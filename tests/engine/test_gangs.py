@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from phalanx.engine.core import decide
+from phalanx.engine.policy import Policy
 from phalanx.model.events import Event, NamespaceSeen, NodeSeen, TaskSeen
 from phalanx.model.gang import Membership
 from phalanx.model.node import Node
@@ -215,6 +216,14 @@ def test_a_gang_that_queued_again_says_how_often() -> None:
     assert decided(node("n1", 1), *waiting, now=59.0) == [why]
     assert decided(node("n1", 1), *waiting, now=60.0) == [again + "once"]
     assert decided(node("n1", 1), *waiting, now=200.0) == [again + "3 times"]
+
+
+def test_nobody_queues_again_under_a_policy_that_does_not_order_by_arrival() -> None:
+    others = tuple(weighted for weighted in DEFAULT.plugins if weighted.plugin.name != "arrival")
+    world = World()
+    world.apply(TaskSeen(member("a", 0, 1, start_timeout=60.0)))
+    plan = decide(world.compile(200.0), Policy("no arrival", DEFAULT.actions, others))
+    assert lines(plan) == ["wait a 1 never: there are no nodes"]
 
 
 def test_a_gang_that_has_started_has_no_start_timeout_any_more() -> None:

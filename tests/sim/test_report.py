@@ -63,6 +63,11 @@ def test_a_failed_node_is_no_capacity_while_it_is_gone() -> None:
     assert found.device.held == pytest.approx(3 / (2 + 1 + 2))
 
 
+def test_a_gang_waits_only_from_when_it_has_enough_members() -> None:
+    found = reported("node n1 gpu=2\ngang g members=2 gpu=1 every=1h")
+    assert found.waiting == Waiting(mean=0, p50=0, p99=0)
+
+
 def test_the_percentiles_are_waits_that_happened() -> None:
     """Ten single jobs of 10 s on one GPU: they wait 0, 10, … 90 s."""
     found = reported("node n1 gpu=1\npod p1..p10 gpu=1 runtime=10s")

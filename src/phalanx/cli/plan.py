@@ -15,7 +15,7 @@ def register(app: App) -> None:
     app.command(plan)
 
 
-def plan(  # noqa: PLR0913 (they are the command's options)
+def plan(
     *more: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     file: Annotated[tuple[str, ...], Parameter(name=["--file", "-f"], allow_leading_hyphen=True, **_BARE)] = (),
     output: Annotated[Literal["text", "json", "yaml"], Parameter(name=["--output", "-o"])] = "text",

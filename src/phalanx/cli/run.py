@@ -29,7 +29,7 @@ def run(
     retry_period: float = 2.0,
     wave_deadline: float = 120.0,
     address: str = "127.0.0.1",
-    port: int = 10251,
+    port: int = 10261,
     log_format: Literal["text", "json"] = "text",
 ) -> int:
     """Schedule a real cluster: pods whose schedulerName is ours.

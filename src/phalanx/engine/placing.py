@@ -61,8 +61,8 @@ def find(session: Session, policy: Policy, shape: int, count: int) -> Int:
     """Return the nodes for up to `count` copies, in the order in which they are taken. Changes nothing."""
     if policy.by_count:
         free = room(session, policy, shape)
-        session.candidates = np.flatnonzero(free > 0)
-        return by_count(free, count, lambda nodes, copies: score(session, policy, shape, nodes, copies))
+        roomy = session.candidates = np.flatnonzero(free > 0)
+        return by_count(free, count, lambda nodes, copies: score(session, policy, shape, nodes, copies), roomy)
     return _one_by_one(session, policy, shape, count)
 
 
@@ -112,9 +112,9 @@ def place(session: Session, policy: Policy, unit: Unit) -> Taken:
 
 def _hardest_first(session: Session, policy: Policy, shapes: Int) -> list[int]:
     """Return the distinct shapes, least room first; ties by first task, never by number (see `GangRows`)."""
+    if (shapes == shapes[:1]).all():
+        return [int(shape) for shape in shapes[:1]]
     kinds = np.unique(shapes)
-    if len(kinds) == 1:
-        return [int(kinds[0])]
     left = [int(np.minimum(room(session, policy, int(kind)), len(shapes)).sum()) for kind in kinds]
     first = [int(np.argmax(shapes == kind)) for kind in kinds]
     ordered: list[int] = kinds[np.lexsort((first, left))].tolist()
@@ -123,7 +123,7 @@ def _hardest_first(session: Session, policy: Policy, shapes: Int) -> list[int]:
 
 def _find_all(session: Session, policy: Policy, shape: int, count: int) -> Int:
     """Find all or, without searching, show how many would fit."""
-    if policy.by_count:
+    if policy.by_count and count > 1:
         fit = int(np.minimum(room(session, policy, shape), count).sum())
         if fit < count:
             return np.full(fit, -1)

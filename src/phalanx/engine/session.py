@@ -123,7 +123,7 @@ class Session:
 
     def take(self, shape: int, tasks: Int, nodes: Int) -> None:
         """Place tasks of one shape on nodes, entry by entry, and charge for them."""
-        rows, counts = np.unique(nodes, return_counts=True)
+        rows, counts = (nodes, np.ones(1, np.int64)) if len(nodes) == 1 else np.unique(nodes, return_counts=True)
         cost = counts[:, None] * self.snapshot.requests[shape]
         self.write("free", rows, self.columns["free"][rows] - cost)
         self.write("scored", rows, self.columns["scored"][rows] + counts[:, None] * self.snapshot.scored[shape])

@@ -1,18 +1,19 @@
 """The only door to the API server: requests, streams, and the difference between "no" and no answer."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import aiohttp
 import msgspec
 
 from phalanx import __version__
-from phalanx.kube.credentials import Access
+from phalanx.kube.credentials import Access, AccessError
 
 #: The largest reply that is read. A server, or somebody between, must not be able to fill our memory.
 REPLY_MAX = 512 * 2**20
+T = TypeVar("T")
 MERGE_PATCH = "application/strategic-merge-patch+json"
 
 
@@ -73,7 +74,7 @@ class Client:
 
     def _open(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._connections, ssl=self._access.ssl()),
+            connector=aiohttp.TCPConnector(limit=self._connections),
             headers={"User-Agent": f"phalanx/{__version__}", "Accept": "application/json"},
             auto_decompress=True,
         )
@@ -91,7 +92,7 @@ class Client:
         """Ask once; after a 401, once more with fresh credentials."""
         reply = await self._ask(method, path, query, body, content_type, timeout)
         if reply.status == 401:
-            await self._renew()
+            await self._trusted(self._access.refresh())
             reply = await self._ask(method, path, query, body, content_type, timeout)
         return reply
 
@@ -127,11 +128,20 @@ class Client:
             raise Unanswered(f"GET {path}: {type(error).__name__} {error}".strip()) from error
 
     async def _headers(self) -> dict[str, str]:
-        authorization = await self._access.authorization()
+        authorization = await self._trusted(self._access.authorization())
         return {"Authorization": authorization} if authorization else {}
 
+    async def _trusted(self, work: Awaitable[T]) -> T:
+        """Credentials that cannot be had now are no answer, not the end."""
+        try:
+            return await work
+        except AccessError as error:
+            raise Unanswered(str(error)) from error
+
     def _network(self) -> dict[str, Any]:
-        chosen: dict[str, Any] = {}
+        # Asked for each request: connections are kept by context, so that a renewed certificate opens new ones
+        # and those in use finish with the old.
+        chosen: dict[str, Any] = {"ssl": self._access.ssl()}
         if self._access.tls_server_name:
             chosen["server_hostname"] = self._access.tls_server_name
         if self._access.proxy:
@@ -141,13 +151,6 @@ class Client:
     def _require(self) -> aiohttp.ClientSession:
         assert self._session is not None, "the client is used inside `async with`"
         return self._session
-
-    async def _renew(self) -> None:
-        """Take fresh credentials. A new certificate needs new connections; those in use finish first."""
-        await self._access.refresh()
-        old, self._session = self._session, self._open()
-        if old is not None:
-            await old.close()
 
 
 class StreamRefused(Exception):  # noqa: N818

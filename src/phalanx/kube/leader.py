@@ -24,7 +24,7 @@ _RELEASE_TRIES = 3
 class Leader:
     """One candidate. `won` and `lost` are set in turns; a candidate starts as one that has lost."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 (what a lease has)
+    def __init__(
         self,
         client: Client,
         namespace: str,

@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import socket
+import uuid
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -59,7 +60,8 @@ def serve(choices: Choices) -> int:
 
 async def _serve(choices: Choices) -> int:
     log = Log(choices.log_format)
-    identity = f"{os.environ.get('POD_NAME') or socket.gethostname()}_{os.getpid()}"
+    # As client-go: two replicas on one host, or in two pod namespaces with one host name, must never be one.
+    identity = f"{os.environ.get('POD_NAME') or socket.gethostname()}_{uuid.uuid4()}"
     async with Client(load_access(choices.kubeconfig, choices.context)) as client:
         source = _source(choices, client)
         policy, watch = await _first_policy(choices, source)

@@ -5,6 +5,7 @@ connection is a dead one. Whatever a fresh list does not hold any more was delet
 """
 
 import asyncio
+import contextlib
 import random
 from collections.abc import Callable, Iterator
 
@@ -69,11 +70,13 @@ class Reflector:
         self._version: str | None = None
         self._failures = 0
         self._stream: asyncio.Task[None] | None = None
+        self._asked = asyncio.Event()
 
     def relist(self) -> None:
         """Forget where we stand: the next thing is a fresh list."""
         self._version = None
         self._feed.unsync(self.kind)
+        self._asked.set()
         if self._stream is not None:
             self._stream.cancel()
 
@@ -87,7 +90,9 @@ class Reflector:
                 try:
                     await self._stream
                 except asyncio.CancelledError:
-                    if self._version is not None:
+                    # Either `relist` ended the stream, or somebody ends this reflector.
+                    if not self._stream.cancelled() or self._version is not None:
+                        self._stream.cancel()
                         raise
                 self._failures = 0
             except Expired:
@@ -107,17 +112,23 @@ class Reflector:
             self._version = None
             self._feed.replaced(self.kind, set())
             self._wake()
-            await asyncio.sleep(ABSENT_RETRY)
+            await self._nap(ABSENT_RETRY)
             return
         self._failures += 1
         self._version = None
         self._log.say("list-refused", kind=self.kind.kind, path=self.kind.path, answer=reply.message)
-        await (asyncio.sleep(reply.retry_after) if reply.status == 429 else self._pause())
+        await (self._nap(reply.retry_after) if reply.status == 429 else self._pause())
 
     async def _pause(self) -> None:
         """Back off with jitter, so that many watchers do not come back at once."""
         limit = min(0.1 * 2**self._failures, BACKOFF_MAX)
-        await asyncio.sleep(limit * (0.5 + random.random() / 2))  # noqa: S311 (spread, not secrecy)
+        await self._nap(limit * (0.5 + random.random() / 2))  # noqa: S311 (spread, not secrecy)
+
+    async def _nap(self, seconds: float) -> None:
+        """Sleep, unless somebody asks for a fresh list: a new leader waits for it."""
+        self._asked.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._asked.wait(), seconds)
 
     async def _list(self) -> None:
         seen: set[str] = set()

@@ -171,8 +171,6 @@ class Cluster:
 
     def _fail(self, name: str, now: float) -> bool:
         self._down[name] = self._down.get(name, 0) + 1
-        if self._down[name] > 1:
-            return False
         self._set_node(replace(self._nodes[name], ready=False))
         for task in [self.world.tasks[uid] for uid in self.world.on_node.get(name, {})]:
             self._remove(task)

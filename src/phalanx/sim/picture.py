@@ -90,7 +90,7 @@ def draw(row: Row, palette: Palette) -> Text:
         return text.append("down".center(3 * row.devices), style="red")
     for pod in row.held:
         letter, colour = palette.letter(family(pod.gang)), palette.style(family(pod.gang))
-        inside = "  ".join([letter] * pod.devices)
+        inside = "  ".join([letter if pod.working else letter.lower()] * pod.devices)
         text.append(f"[{inside}]", style=f"bold {colour}" if pod.working else colour)
     return text.append("[ ]" * row.free, style="dim")
 

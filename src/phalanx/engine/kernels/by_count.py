@@ -19,17 +19,20 @@ GridScore = Callable[[Int, Int], Int]
 _APART = np.int64(2**44)
 
 
-def by_count(room: Int, count: int, score: GridScore) -> Int:
-    """Return the node of each copy, in greedy order; fewer than `count` when there is no more room."""
-    nodes = np.flatnonzero(room > 0)
+def by_count(room: Int, count: int, score: GridScore, roomy: Int | None = None) -> Int:
+    """Return the node of each copy, in greedy order; fewer than `count` when there is no more room.
+
+    `roomy` are the nodes with room, for a caller who knows them already.
+    """
+    nodes = np.flatnonzero(room > 0) if roomy is None else roomy
     if count <= 0 or not len(nodes):
         return nodes[:0]
-    copies = np.minimum(room[nodes], count)
     if len(nodes) == 1:
-        return np.repeat(nodes, copies)
+        return np.repeat(nodes, np.minimum(room[nodes], count))
     first = score(nodes, np.zeros(len(nodes), np.int64))
     if count == 1:
         return nodes[np.argmax(first) :][:1]
+    copies = np.minimum(room[nodes], count)
     # Enough nodes by their first copy's score, whose copies already number `count`.
     best_first = np.argsort(-first, kind="stable")
     enough = int(np.searchsorted(np.cumsum(copies[best_first]), count)) + 1
