@@ -25,19 +25,50 @@ class Allocate:
         """Go through the units in order; equal single tasks in a row are decided at once."""
         units = gang_units(session.snapshot) if policy.groups else task_units(session.snapshot)
         refused: set[int] = set()
+        wishes = _wishes(session, policy, units)
+        turned_away: dict[int, tuple[int, Reason]] = {}
         for run in _runs(session, policy, units, _in_order(session, policy, units)):
             if len(run) > 1:
                 _place_alike(session, policy, units, run)
                 continue
-            unit = units.unit(int(run[0]))
+            index = int(run[0])
+            unit = units.unit(index)
             if unit.gang in refused:
                 continue
-            reason = _place_unit(session, policy, unit)
+            version, reason = turned_away.get(wishes[index], (-1, None))
+            if version != session.version:
+                reason = _place_unit(session, policy, unit)
             if reason is not None:
                 session.wait(unit.gang, reason)
                 if unit.whole:
                     # Growth of a gang that has not its minimum would split it.
                     refused.add(unit.gang)
+                    turned_away[wishes[index]] = (session.version, reason)
+
+
+def _wishes(session: Session, policy: Policy, units: Units) -> list[int]:
+    """Return a number per unit: equal numbers wish for equally many tasks of one shape, all or nothing.
+
+    In a backlog of equal gangs one refusal answers for all, as long as nothing was placed in between. Units with a
+    word of their own (a hold, a veto, a nomination, several shapes) get numbers that nobody shares.
+    """
+    alone = [-2 - index for index in range(len(units))]
+    if policy.vetoes or not policy.by_count or not len(units) or bool(session.columns["held"].any()):
+        return alone
+    shape = session.snapshot.tasks.shape[units.rows]
+    wishes = np.array(alone)
+    plain = ~units.growth & (units.count > 0)
+    plain[list(units.holds)] = False
+    first = units.first[plain]
+    # Rows of a unit lie together: the least and the greatest shape between its first and last row.
+    ends = np.stack([first, first + units.count[plain]], axis=1).ravel()
+    padded = np.append(shape, shape[-1:])
+    least = np.minimum.reduceat(padded, ends)[::2] if len(first) else first
+    greatest = np.maximum.reduceat(padded, ends)[::2] if len(first) else first
+    same = least == greatest
+    wishes[np.flatnonzero(plain)[same]] = (least * (int(units.count.max()) + 1) + units.count[plain])[same]
+    whole: list[int] = wishes.tolist()
+    return whole
 
 
 def _in_order(session: Session, policy: Policy, units: Units) -> Int:
