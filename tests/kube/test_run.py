@@ -100,9 +100,7 @@ def condition(plane: ControlPlane, name: str) -> dict[str, Any]:
     return next((one for one in pod["status"].get("conditions", []) if one["type"] == "PodScheduled"), {})
 
 
-def test_the_packing_story_end_to_end(
-    fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path
-) -> None:
+def test_the_packing_story_end_to_end(fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path) -> None:
     """Three on one node; scaled to five, the fourth fills that node and one goes to the other."""
     # Were this alpha gate on, the Job controller would put the pods into a group of Kubernetes' own as well.
     plane = fresh_control_plane(flags={"kube-controller-manager": ["--feature-gates=WorkloadWithJob=false"]})
@@ -194,10 +192,8 @@ def test_a_policy_in_a_config_map_is_reloaded_and_a_bad_one_changes_nothing(
     plane: ControlPlane, start: Callable[..., Scheduler]
 ) -> None:
     def config(text: str) -> None:
-        body = {
-            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "phalanx-policy", "namespace": "phalanx-system"},
-            "data": {"policy.yaml": text},
-        }  # fmt: skip
+        about = {"name": "phalanx-policy", "namespace": "phalanx-system"}
+        body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": about, "data": {"policy.yaml": text}}
         plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(body))
 
     config("extends: default\n")

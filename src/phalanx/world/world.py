@@ -67,7 +67,7 @@ class World:
         self._dirty_gangs: set[str] = set()
         #: uids of pending tasks of ours.
         self._waiting: dict[str, None] = {}
-        #: Gangs of which a member changed since `drain_touched` was last asked.
+        #: Gangs of which a member or a group changed since `drain_touched` was last asked.
         self._touched: set[str] = set()
         #: Gangs that must not be tried before a time, and why.
         self._resting: dict[str, tuple[float, str]] = {}
@@ -136,7 +136,7 @@ class World:
         return rested or bool(self._dirty_gangs) or self._node_rows.dirty or now >= self._requeue_at
 
     def drain_touched(self) -> list[str]:
-        """Return the gangs of which a member changed since the last time, sorted."""
+        """Return the gangs of which a member or a group changed since the last time, sorted."""
         touched, self._touched = sorted(self._touched), set()
         return touched
 
@@ -254,7 +254,8 @@ class World:
         if seen is not None:
             self.groups[owner] = seen
         if old is None or seen is None or mistake is not None or old.groups != seen.groups:
-            self._dirty_gangs.update(gang_key(self.tasks[uid]) for uid in self._referring.get(owner, {}))
+            for uid in self._referring.get(owner, {}):
+                self._mark(gang_key(self.tasks[uid]))
 
     def _drop_groups(self, owner: str, uid: str | None) -> None:
         known = self.groups.get(owner)
