@@ -45,10 +45,14 @@ $(VENV)/.uv:
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@touch $@
 
+# The second try is for networks with a certificate authority of their own, which only the system knows.
+sync = $(BIN)/uv sync --quiet --frozen $(1) 2>$(VENV)/.sync.log || \
+  UV_SYSTEM_CERTS=true $(BIN)/uv sync --quiet --frozen $(1) || { cat $(VENV)/.sync.log; exit 1; }
+
 $(VENV)/.run: $(VENV)/.uv pyproject.toml uv.lock
-	@$(BIN)/uv sync --quiet --frozen --no-dev --inexact
+	@$(call sync,--no-dev --inexact)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.uv pyproject.toml uv.lock
-	@$(BIN)/uv sync --quiet --frozen
+	@$(call sync,)
 	@touch $@ $(VENV)/.run
