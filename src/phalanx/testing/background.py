@@ -39,7 +39,17 @@ def beside(story: Story) -> Iterator[asyncio.AbstractEventLoop]:
     finally:
         loop.call_soon_threadsafe(task.cancel)
         thread.join()
-        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(_leave())
         loop.close()
         if failure:
             raise failure[0]
+
+
+async def _leave() -> None:
+    """End what the story left running, and give connections that were cut a moment to close."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_asyncgens()
+    await asyncio.sleep(0.05)

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
@@ -26,6 +26,15 @@ _PATH = "/api/v1/pods"
 _BOUND = {"fieldSelector": "spec.nodeName!="}
 _WORKERS = 8
 _TERMINAL = {"Succeeded", "Failed"}
+
+
+class TurnedAway(NamedTuple):
+    """A pod that found its room taken."""
+
+    pod: str
+    scheduler: str
+    node: str
+    reason: str
 
 
 @dataclass(slots=True)
@@ -60,8 +69,7 @@ class StrictKubelet:
         self._writes: deque[tuple[str, str, bytes]] = deque()
         self._there = asyncio.Event()
         self._undo = ExitStack()
-        #: Pods turned away: `namespace/name` and the reason given.
-        self.turned_away: list[tuple[str, str]] = []
+        self.turned_away: list[TurnedAway] = []
 
     def __enter__(self) -> Self:
         self._undo.enter_context(beside(self._run))
@@ -138,7 +146,7 @@ class StrictKubelet:
             ready = {"type": "Ready", "status": "True", "lastTransitionTime": now}
             status = {"phase": "Running", "startTime": now, "conditions": [ready]}
         else:
-            self.turned_away.append((f"{meta['namespace']}/{meta['name']}", f"OutOf{short}"))
+            self.turned_away.append(TurnedAway(meta["name"], pod["spec"]["schedulerName"], node, f"OutOf{short}"))
             status = {
                 "phase": "Failed", "reason": f"OutOf{short}", "startTime": now,
                 "message": f"Pod was rejected: Node didn't have enough resource: {short}",

@@ -76,7 +76,9 @@ def list_all(kubeconfig: Path, path: str) -> list[Manifest]:
         query = {"limit": "2000"}
         while True:
             page = _checked(await client.request("GET", path, query=query, timeout=60.0)).json()
-            found.extend(page["items"])
+            # The items of a list do not say what they are; the list does.
+            head = {"apiVersion": page["apiVersion"], "kind": page["kind"].removesuffix("List")}
+            found.extend(head | item for item in page["items"])
             following = page["metadata"].get("continue")
             if not following:
                 return

@@ -45,6 +45,8 @@ class Passage:
     def ask(self) -> "aiohttp.client._RequestContextManager":
         """Put the request to the server."""
         headers = {key: value for key, value in self.request.headers.items() if key.lower() not in _OF_THIS_HOP}
+        # Lines of a watch are looked at: nothing may be compressed on the way.
+        headers["Accept-Encoding"] = "identity"
         url = self.server + self.request.raw_path
         return self.session.request(self.request.method, url, data=self.body or None, headers=headers)
 

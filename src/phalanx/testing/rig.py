@@ -117,12 +117,8 @@ class Rig:
             time.sleep(0.1)
 
     def _listed(self) -> list[Manifest]:
-        kinds = (("Node", "nodes"), ("Namespace", "namespaces"), ("Pod", "pods"))
-        return [
-            {"apiVersion": "v1", "kind": kind} | item
-            for kind, plural in kinds
-            for item in list_all(self.plane.kubeconfig, f"/api/v1/{plural}")
-        ]
+        kinds = ("nodes", "namespaces", "pods")
+        return [item for plural in kinds for item in list_all(self.plane.kubeconfig, f"/api/v1/{plural}")]
 
     def _ask_books(self, replica: str) -> Books:
         path = self._books(replica)
