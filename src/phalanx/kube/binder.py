@@ -72,9 +72,11 @@ class Binder:
         self._waiting.extend(binds)
         self._there.set()
 
-    def drop(self) -> None:
-        """Forget what was not sent yet: we are no longer the one who writes."""
+    def drop(self) -> list[Bind]:
+        """Give back what was never sent: we are no longer the one who writes."""
+        never_sent = list(self._waiting)
         self._waiting.clear()
+        return never_sent
 
     async def settle(self) -> None:
         """Wait until every bind was settled."""

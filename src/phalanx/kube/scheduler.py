@@ -31,6 +31,7 @@ from phalanx.kube.writes import Write, Writes
 from phalanx.loop import Loop
 from phalanx.model.outcome import Bound, Result
 from phalanx.model.plan import Bind, Plan
+from phalanx.model.task import State
 from phalanx.world.world import World
 
 #: Events that arrive together are decided together; a person does not notice this much.
@@ -71,6 +72,8 @@ class Scheduler:
         self._settings = settings
         self._wake = asyncio.Event()
         self._refusals: dict[str, int] = {}
+        #: Binds that were on their way when we lost the right to write: they keep their charge.
+        self._unsettled: list[Bind] = []
         self.waves = Waves(settings.wave_deadline)
         self.binder = Binder(client, self.feed, self.world, policy.scheduler_names, self.may_write, self._settled, log)
         self.writes = Writes(client, self.may_write, lambda: not self.binder.idle, log)
@@ -143,7 +146,9 @@ class Scheduler:
             self._wake.set()
             await leader.lost.wait()
             self.log.say("no-longer-leading", lease=leader.name)
-            self.binder.drop()
+            for bind in self.binder.drop():
+                # Never sent, so it is certain that it did not land.
+                self.world.confirm(Bound(bind.uid, bind.node, Result.REFUSED, self.clock.now()))
 
     def relist(self) -> None:
         """List every kind again and compare."""
@@ -167,8 +172,18 @@ class Scheduler:
                 first = False
                 self._settle_memory()
             if self.may_write() and not self.leaving:
+                self._ask_again()
                 self.cycle()
                 await asyncio.sleep(GATHER)
+
+    def _ask_again(self) -> None:
+        """Send the binds of which we do not know what became of them once more: what landed answers 409."""
+        again, self._unsettled = self._unsettled, []
+        tasks = self.world.tasks
+        self.binder.submit([
+            bind for bind in again
+            if bind.uid in tasks and tasks[bind.uid].state is State.BINDING and tasks[bind.uid].node == bind.node
+        ])  # fmt: skip
 
     def cycle(self) -> None:
         """Decide once and hand over."""
@@ -209,6 +224,7 @@ class Scheduler:
         bind, now = settled.bind, self.clock.now()
         self.metrics.bind(settled.result.value)
         if settled.result is Result.UNKNOWN:
+            self._unsettled.append(bind)
             return
         self.world.confirm(Bound(bind.uid, bind.node, settled.result, now))
         if settled.result is Result.OK:
