@@ -2,68 +2,23 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-from phalanx.kube.install import manifests
 from phalanx.kube.local.control_plane import ControlPlane
 from phalanx.kube.local.nodes import node_manifest
 from phalanx.testing.objects import create_all, delete_all, gang_manifests, list_all, pod_manifest
+from phalanx.testing.running import Scheduler, condition, eventually, places, schedulers
 
-PATIENCE = 60.0
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
-
-
-class Scheduler:
-    """A running `phalanx run`, as a restricted user."""
-
-    def __init__(self, kubeconfig: Path, log: Path, *options: str) -> None:
-        self.log = log
-        self._file = log.open("w")
-        command = [sys.executable, "-m", "phalanx", "run", "--kubeconfig", str(kubeconfig), "--port", "0", *options]
-        self.process = subprocess.Popen(command, stderr=self._file, stdout=self._file)
-
-    def stop(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        code = self.process.wait(timeout=PATIENCE)
-        self._file.close()
-        return code
-
-
-def eventually(what: str, check: Callable[[], Any], log: Path | None = None) -> Any:
-    """Wait until something holds; the clock only bounds how long a failure takes."""
-    until = time.monotonic() + PATIENCE
-    last: Any = None
-    while time.monotonic() < until:
-        last = check()
-        if last:
-            return last
-        time.sleep(0.1)
-    said = log.read_text()[-2000:] if log else ""
-    raise AssertionError(f"never: {what}; last seen {last!r}\n{said}")
-
-
-def install(plane: ControlPlane) -> Path:
-    """Apply the printed manifests and return a kubeconfig of a user who has the rights of the service account."""
-    objects = [item for item in yaml.safe_load_all(manifests("phalanx-system", "phalanx:test", ("phalanx",))) if item]
-    user = "phalanx-under-test"
-    for item in objects:
-        if item["kind"] in {"ClusterRoleBinding", "RoleBinding"}:
-            item["subjects"] = [{"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}]
-    granted = [item for item in objects if item["kind"] in {
-        "Namespace", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding",
-    }]  # fmt: skip
-    text = "---\n".join(yaml.safe_dump(item) for item in granted)
-    plane.kubectl("apply", "-f", "-", stdin=text)
-    return plane.user(user, [])
 
 
 @pytest.fixture
@@ -73,45 +28,23 @@ def plane(fresh_control_plane: Callable[..., ControlPlane]) -> ControlPlane:
 
 @pytest.fixture
 def start(plane: ControlPlane, tmp_path: Path) -> Iterator[Callable[..., Scheduler]]:
-    running: list[Scheduler] = []
-    kubeconfig = install(plane)
-
-    def run(*options: str) -> Scheduler:
-        running.append(Scheduler(kubeconfig, tmp_path / f"phalanx-{len(running)}.log", *options))
-        return running[-1]
-
-    yield run
-    for scheduler in running:
-        if scheduler.process.poll() is None:
-            scheduler.stop(signal.SIGKILL)
-
-
-def places(plane: ControlPlane, prefix: str = "") -> dict[str, str]:
-    pods = list_all(plane.kubeconfig, "/api/v1/namespaces/default/pods")
-    return {
-        pod["metadata"]["name"]: pod["spec"]["nodeName"]
-        for pod in pods
-        if pod["spec"].get("nodeName") and pod["metadata"]["name"].startswith(prefix)
-    }
-
-
-def condition(plane: ControlPlane, name: str) -> dict[str, Any]:
-    pod = json.loads(plane.kubectl("get", "pod", name, "-o", "json"))
-    return next((one for one in pod["status"].get("conditions", []) if one["type"] == "PodScheduled"), {})
+    with schedulers(plane, tmp_path) as run:
+        yield run
 
 
 def test_the_packing_story_end_to_end(fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path) -> None:
     """Three on one node; scaled to five, the fourth fills that node and one goes to the other."""
     # Were this alpha gate on, the Job controller would put the pods into a group of Kubernetes' own as well.
     plane = fresh_control_plane(flags={"kube-controller-manager": ["--feature-gates=WorkloadWithJob=false"]})
-    scheduler = Scheduler(install(plane), tmp_path / "phalanx.log")
-    plane.kubectl("apply", "-f", str(EXAMPLES / "packing" / "three"))
-    first = eventually("three are bound", lambda: len(found := places(plane)) == 3 and found, scheduler.log)
-    assert set(first.values()) == {"node-a"}
-    plane.kubectl("patch", "job", "render", "-p", json.dumps({"spec": {"parallelism": 5, "completions": 5}}))
-    second = eventually("five are bound", lambda: len(found := places(plane)) == 5 and found, scheduler.log)
-    assert sorted(second.values()) == ["node-a"] * 4 + ["node-b"]
-    assert scheduler.stop() == 0
+    with schedulers(plane, tmp_path) as start:
+        scheduler = start()
+        plane.kubectl("apply", "-f", str(EXAMPLES / "packing" / "three"))
+        first = eventually("three are bound", lambda: len(found := places(plane)) == 3 and found, scheduler.log)
+        assert set(first.values()) == {"node-a"}
+        plane.kubectl("patch", "job", "render", "-p", json.dumps({"spec": {"parallelism": 5, "completions": 5}}))
+        second = eventually("five are bound", lambda: len(found := places(plane)) == 5 and found, scheduler.log)
+        assert sorted(second.values()) == ["node-a"] * 4 + ["node-b"]
+        assert scheduler.stop() == 0
 
 
 def test_a_gang_too_large_waits_whole_and_tells_a_person_why_until_there_is_room(

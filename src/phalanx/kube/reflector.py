@@ -97,6 +97,8 @@ class Reflector:
                 self._failures = 0
             except Expired:
                 self._version = None
+                self._failures += 1
+                await self._pause()
             except StreamRefused as refusal:
                 await self._refused(refusal.reply)
             except Unanswered as silence:
@@ -162,6 +164,7 @@ class Reflector:
             for line in _whole(lines):
                 self._take(line)
             if lines:
+                self._failures = 0
                 self._feed.heard(self.kind)
                 self._wake()
 

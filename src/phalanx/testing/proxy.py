@@ -210,21 +210,37 @@ async def never_sent(passage: Passage) -> web.StreamResponse:
 
 
 class Gate:
-    """Requests wait here until the test opens it; then they are carried out, whoever still waits for the answer."""
+    """Requests wait here until the test opens it; then they are carried out, whoever still waits for the answer.
 
-    def __init__(self) -> None:
+    The first so many that the server grants pass before: one that it refuses is tried again and must not count.
+    """
+
+    def __init__(self, first: int = 0) -> None:
+        self._first = first
+        self._turn = asyncio.Lock()
         self._open = threading.Event()
+        self._lost = False
 
     def open(self) -> None:
         """Let all of them through, those to come too."""
         self._open.set()
 
+    def lose(self) -> None:
+        """Lose all of them: the server never hears of them."""
+        self._lost = True
+        self._open.set()
+
     async def __call__(self, passage: Passage) -> web.StreamResponse:
-        """Wait for the opening, then let the request through."""
+        """Let one of the first through; keep the others until the opening."""
+        async with self._turn:
+            if self._first:
+                response = await passage.through()
+                self._first -= response.status < 300
+                return response
         # Opened from the test's own thread, which an asyncio.Event does not bear.
         while not self._open.is_set():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
-        return await passage.through()
+        return passage.cut() if self._lost else await passage.through()
 
 
 async def silence(passage: Passage) -> web.StreamResponse:  # noqa: ARG001 (the same for all)
@@ -276,12 +292,12 @@ async def stale_again(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _first(lines: AsyncIterator[bytes], count: int) -> AsyncIterator[bytes]:
-    taken = 0
-    async for line in lines:
-        yield line
-        taken += 1
-        if taken >= count:
+    while count:
+        try:
+            yield await anext(lines)
+        except StopAsyncIteration:
             return
+        count -= 1
 
 
 async def _lines(answer: aiohttp.ClientResponse) -> AsyncIterator[bytes]:

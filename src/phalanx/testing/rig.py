@@ -19,7 +19,11 @@ from phalanx.testing.open_books import Books, fresh_books
 from phalanx.testing.verdict import AUDIT_POLICY, faults
 
 #: A lease that changes hands while somebody watches; the product's own is 15, 10, 2.
-SHORT_LEASE = ("--lease-duration=3", "--renew-deadline=2", "--retry-period=0.5")
+LEASE = os.environ.get("LEASE") or "3,2,0.5"
+_LEASE_WORDS = [
+    f"--{word}={value}"
+    for word, value in zip(("lease-duration", "renew-deadline", "retry-period"), LEASE.split(","), strict=True)
+]
 #: A safety net for what must come soon, on a machine that is busy with other things.
 PATIENCE = 120.0
 _TRIES = 200
@@ -66,7 +70,7 @@ class Rig:
         run = ["run", f"--kubeconfig={kubeconfig or self.user(name)}", "--port=0", "--lease-namespace=kube-system"]
         books = self._books(name)
         module = [sys.executable, "-m", "phalanx.testing.open_books", str(books)]
-        self.processes.start(name, [*module, *run, *(words or SHORT_LEASE)])
+        self.processes.start(name, [*module, *run, *(words or _LEASE_WORDS)])
 
     def create(self, objects: Iterable[Manifest]) -> list[Manifest]:
         """Create objects and return them."""
