@@ -9,7 +9,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 export UV_PYTHON_DOWNLOADS := never
 PYTEST_ARGS ?=
 
-.PHONY: demo test check bench format clean
+.PHONY: demo test check bench bench-cluster chaos cluster test-versions format clean
 
 demo: $(VENV)/.run            ## three disasters of a pod-by-pod scheduler, and Phalanx avoiding each
 	@$(BIN)/phalanx demo
@@ -22,6 +22,24 @@ check: $(VENV)/.dev lint      ## format, lint, types, architecture, fast tests: 
 
 bench: $(VENV)/.dev           ## ratios against an honest per-task loop, measured in one run
 	@$(BIN)/python bench/decisions.py
+
+bench-cluster: $(VENV)/.dev   ## Phalanx and others on real control planes: QUICK=1, PEERS=all, SIZES=1000x4000,…
+	@$(BIN)/python -m bench.cluster
+
+chaos: $(VENV)/.dev           ## the fault tests in their long form, with every figure; about half an hour
+	ROUNDS=$${ROUNDS:-50} PODS=$${PODS:-2000} LEASE=$${LEASE:-6,4,1} CI=true \
+	  $(BIN)/pytest -v -s --timeout=7200 tests/kube/test_faults.py tests/kube/test_side_by_side.py $(PYTEST_ARGS)
+
+cluster: $(VENV)/.run         ## a real control plane, pretend GPU nodes and Phalanx until Ctrl-C: K8S=1.35|1.36|1.37
+	@$(BIN)/phalanx playground
+
+test-versions: $(VENV)/.dev   ## the real-cluster tests on Kubernetes 1.35, 1.36 and 1.37
+	@failed=; for version in 1.35 1.36 1.37; do \
+	  echo "Kubernetes $$version"; \
+	  $(BIN)/python -m phalanx.kube.local build --version $$version || { failed="$$failed $$version(not built)"; continue; }; \
+	  K8S=$$version CI=true $(BIN)/pytest -n 2 -q tests/kube $(PYTEST_ARGS) || failed="$$failed $$version"; \
+	done; \
+	[ -z "$$failed" ] || { echo "failed on Kubernetes:$$failed"; exit 1; }
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -12,8 +12,10 @@ from bench.cluster.contenders import (
     NULL,
     PHALANX,
     PHALANX_PLAIN,
+    Contender,
     chosen,
 )
+from bench.cluster.peers import PEERS
 from bench.cluster.settings import Settings, Size, settings
 from bench.cluster.starting import measure_start
 from bench.cluster.stream import measure_stream
@@ -39,7 +41,7 @@ def main() -> int:
 
 def _backlog(asked: Settings) -> None:
     for size in asked.sizes:
-        rows = [measure(each, size) for each in chosen((NULL, PHALANX, KUBE, KUBE_GANGS), asked.only)]
+        rows = [measure(each, size) for each in chosen((NULL, *_gang_schedulers(asked)), asked.only)]
         backlog_table(f"Backlog of gangs: {size} ({_enough(size)} nodes suffice)", rows)
 
 
@@ -52,18 +54,22 @@ def _plain(asked: Settings) -> None:
 
 def _stream(asked: Settings) -> None:
     nodes, rate, seconds = asked.stream
-    rows = [measure_stream(each, nodes, rate, seconds) for each in chosen((PHALANX, KUBE, KUBE_GANGS), asked.only)]
+    rows = [measure_stream(each, nodes, rate, seconds) for each in chosen(_gang_schedulers(asked), asked.only)]
     stream_table(f"Stream: {rate} pods/s in gangs of 8 for {seconds} s on {nodes:,} nodes", rows)
 
 
 def _start(asked: Settings) -> None:
-    rows = [measure_start(each, asked.start) for each in chosen((PHALANX, KUBE, KUBE_GANGS), asked.only)]
+    rows = [measure_start(each, asked.start) for each in chosen(_gang_schedulers(asked), asked.only)]
     start_table(f"Start in a full cluster: {asked.start}, one gang waits", rows)
 
 
 def _huge(asked: Settings) -> None:
     rows = [measure(each, asked.huge) for each in chosen((NULL, PHALANX), asked.only)]
     backlog_table(f"Large: {asked.huge} ({_enough(asked.huge)} nodes suffice)", rows)
+
+
+def _gang_schedulers(asked: Settings) -> list[Contender]:
+    return [PHALANX, KUBE, KUBE_GANGS, *(PEERS if asked.peers else ())]
 
 
 def _enough(size: Size) -> str:

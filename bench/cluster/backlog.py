@@ -10,7 +10,7 @@ from bench.cluster.contenders import GANG, Contender
 from bench.cluster.kernel import cpu_seconds, peak_memory
 from bench.cluster.running import running
 from bench.cluster.settings import Size
-from bench.cluster.watching import BoundPods
+from bench.cluster.watching import PLACEHOLDER, BoundPods
 
 from phalanx.kube.local import ControlPlane, node_manifest
 from phalanx.kube.local.processes import Processes
@@ -103,8 +103,10 @@ def _places(plane: ControlPlane) -> tuple[int, int]:
     """Return how many nodes are used, and how many gangs are split, as the server has it."""
     nodes: set[str] = set()
     bound: Counter[str] = Counter()
-    for pod in list_all(plane.kubeconfig, "/api/v1/pods"):
+    for pod in list_all(plane.kubeconfig, "/api/v1/namespaces/default/pods"):
         gang = pod["metadata"]["name"].rpartition("-")[0]
+        if gang.startswith(PLACEHOLDER):
+            continue
         bound[gang] += "nodeName" in pod["spec"]
         nodes |= {pod["spec"]["nodeName"]} if "nodeName" in pod["spec"] else set()
     return len(nodes), sum(0 < count < GANG for count in bound.values())

@@ -19,6 +19,10 @@ _BOUND = {"fieldSelector": "spec.nodeName!="}
 _NAMES = {"Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}
 
 
+#: YuniKorn keeps places with pods of its own, which nobody waits for.
+PLACEHOLDER = "tg-"
+
+
 class _Meta(msgspec.Struct):
     name: str = ""
     resourceVersion: str = ""  # noqa: N815 (the wire's name)
@@ -79,6 +83,6 @@ class BoundPods:
             for line in lines:
                 event = _line.decode(line)
                 version = event.object.metadata.resourceVersion or version
-                if event.type == "ADDED":
+                if event.type == "ADDED" and not event.object.metadata.name.startswith(PLACEHOLDER):
                     self.at.setdefault(event.object.metadata.name, now)
         return version

@@ -1,10 +1,15 @@
 """One cycle without I/O: compile, decide, check, assume. A cluster and a simulator both drive it."""
 
 from phalanx.engine.core import decide
-from phalanx.engine.invariants import check
+from phalanx.engine.invariants import Violation, check
 from phalanx.engine.policy import Policy
 from phalanx.model.plan import Plan
 from phalanx.world.world import World
+
+#: How long a gang for which we made a broken plan is left alone.
+ERROR_REST = 300.0
+#: How many broken plans a cycle sets aside before it gives up.
+TRIES_MAX = 4
 
 
 class Loop:
@@ -13,12 +18,28 @@ class Loop:
     def __init__(self, world: World, policy: Policy, seed: int = 0) -> None:
         self.world = world
         self.policy = policy
+        #: Plans that broke a promise and were not carried out.
+        self.violations: list[Violation] = []
         self._seed = seed
 
     def cycle(self, now: float) -> Plan:
-        """Return what to do now, already charged in the world; the caller carries it out and confirms."""
-        snapshot = self.world.compile(now, self._seed)
-        plan = decide(snapshot, self.policy)
-        check(snapshot, self.policy, plan)
-        self.world.assume(plan)
-        return plan
+        """Return what to do now, already charged in the world; the caller carries it out and confirms.
+
+        A plan that breaks a promise is not carried out. The gangs that it fails on are set aside, so that one gang
+        stops nobody else; if that does not help, the violation goes to the caller.
+        """
+        for attempt in range(TRIES_MAX):
+            snapshot = self.world.compile(now, self._seed)
+            plan = decide(snapshot, self.policy)
+            try:
+                check(snapshot, self.policy, plan)
+            except Violation as violation:
+                self.violations.append(violation)
+                if not violation.gangs or attempt == TRIES_MAX - 1:
+                    raise
+                for key in violation.gangs:
+                    self.world.rest(key, now + ERROR_REST, f"our mistake, please report it: {violation}", ours=True)
+            else:
+                self.world.assume(plan)
+                return plan
+        raise AssertionError("unreachable: the last try returns or raises")

@@ -220,7 +220,14 @@ def test_a_running_pod_with_a_constraint_that_is_not_honoured_yet_is_no_mistake(
         ([], "plan: -f is missing; give a manifest, a directory, or - for standard input"),
         (["-f", "missing.yaml"], "missing.yaml: no such file or directory"),
         (["-f", ".", "--cycles", "0"], "plan: --cycles: found 0, allowed is 1 or more"),
-        (["-f", ".", "--cycles", "two"], 'Invalid value for --cycles: unable to convert "two" into int.'),
+        (
+            ["-f", ".", "--cycles", "two"],
+            "Invalid value for --cycles: found two, allowed is a whole number from 1 to 999999",
+        ),
+        (
+            ["-f", ".", "--cycles", "1.5"],
+            "Invalid value for --cycles: found 1.5, allowed is a whole number from 1 to 999999",
+        ),
         (["-f", ".", "--now", "noon"], "plan: --now: found 'noon', allowed is a time such as 2026-11-01T12:00:00Z"),
         (["-f", ".", "-o", "xml"], 'Invalid value "xml" for -o. Choose from: "text", "json", "yaml".'),
         (["-f", ".", "--polici", "x"], "plan: unknown option --polici; see phalanx plan --help"),

@@ -1,11 +1,12 @@
 """`phalanx playground`: what cannot be started is said in one line, and the pretend cluster is the one asked for."""
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from phalanx.cli.main import main
-from phalanx.kube.playground import Size, example_jobs
+from phalanx.kube.playground import Size, example
 
 Captured = pytest.CaptureFixture[str]
 
@@ -56,6 +57,6 @@ def test_nodes_are_spread_evenly_over_the_racks_and_sort_by_their_names() -> Non
 
 @pytest.mark.parametrize("nodes", [1, 2, 7, 8])
 def test_the_two_gangs_of_the_example_fit_alone_and_never_together(nodes: int) -> None:
-    training, research = (job["spec"]["parallelism"] for job in example_jobs(Size(nodes=nodes)))
-    assert 1 <= training <= nodes
-    assert research == nodes
+    members = Counter(pod["metadata"]["annotations"]["phalanx.dev/gang"] for pod in example(Size(nodes=nodes)))
+    assert 1 <= members["training"] <= nodes
+    assert members["research"] == nodes

@@ -8,6 +8,7 @@ from phalanx.model.events import Event, NamespaceSeen, NodeSeen, TaskSeen
 from phalanx.model.gang import Membership
 from phalanx.model.node import Node
 from phalanx.model.plan import Plan
+from phalanx.model.selectors import NodeTerm, Requirement
 from phalanx.model.task import Hold, Shape, State, Task
 from phalanx.policy.load import load_policy
 from phalanx.world.world import World
@@ -50,7 +51,10 @@ def test_a_gang_waits_whole_when_only_part_of_it_fits() -> None:
     big = [member("big", i, 3, gpus(8, priority=9)) for i in range(3)]
     tiny = Task("tiny", "default", "tiny", gpus(1))
     assert decided(node("n1", 8), node("n2", 8), *big, tiny) == [
-        "wait big 3 never: 3 needed together, 2 fit: 2 of 2 nodes have room; with nobody else there, 2 would fit",
+        (
+            "wait big 3 never: 3 needed together, 2 fit: 2 of 2 nodes have room, "
+            "short of nvidia.com/gpu (most free on one node: 8 of 8); with nobody else there, 2 would fit"
+        ),
         "bind tiny n1",
     ]
 
@@ -96,7 +100,10 @@ def test_a_gang_never_grows_beyond_its_maximum() -> None:
 
 def test_a_gang_that_could_not_start_does_not_grow() -> None:
     assert decided(node("n1", 2), *(member("g", i, 3) for i in range(5))) == [
-        "wait g 5 never: 3 needed together, 2 fit: 1 of 1 node has room; with nobody else there, 2 would fit"
+        (
+            "wait g 5 never: 3 needed together, 2 fit: 1 of 1 node has room, "
+            "short of nvidia.com/gpu (most free on one node: 2 of 2); with nobody else there, 2 would fit"
+        )
     ]
 
 
@@ -211,7 +218,10 @@ def test_after_a_start_timeout_a_gang_queues_again() -> None:
 
 def test_a_gang_that_queued_again_says_how_often() -> None:
     waiting = [member("a", i, 2, created=0.0, start_timeout=60.0) for i in range(2)]
-    why = "wait a 2 never: 2 needed together, 1 fit: 1 of 1 node has room; with nobody else there, 1 would fit"
+    short = "short of nvidia.com/gpu (most free on one node: 1 of 1)"
+    why = (
+        f"wait a 2 never: 2 needed together, 1 fit: 1 of 1 node has room, {short}; with nobody else there, 1 would fit"
+    )
     again = f"{why}; queued again after its start timeout of 60 s, "
     assert decided(node("n1", 1), *waiting, now=59.0) == [why]
     assert decided(node("n1", 1), *waiting, now=60.0) == [again + "once"]
@@ -242,7 +252,10 @@ def test_a_gang_that_lost_a_member_is_made_whole_before_new_ones_start() -> None
     again = member("b", 1, 2, created=90.0)
     assert decided(node("n1", 3), *fresh, left, again) == [
         "bind b-1 n1",
-        "wait a 2 full: 2 needed together, 1 fit: 1 of 1 node has room",
+        (
+            "wait a 2 full: 2 needed together, 1 fit: 1 of 1 node has room, "
+            "short of nvidia.com/gpu (most free on one node: 1 of 3)"
+        ),
     ]
 
 
@@ -306,3 +319,78 @@ def test_others_pods_are_charged_and_never_placed() -> None:
     assert decided(node("n1", 8), running, waiting, mine) == [
         "wait m 1 full: 0/1 nodes: 1 short of nvidia.com/gpu (most free on one node: 7 of 8)"
     ]
+
+
+def test_a_maximum_that_the_subgroups_cannot_keep_holds_that_gang_and_nobody_else() -> None:
+    """Three of one subgroup run already; the two that the other needs would make five of four."""
+    running = [
+        member("g", i, 4, maximum=4, subgroup="a", subgroup_minimum=2, state=State.RUNNING, node="n1", started=1.0)
+        for i in range(3)
+    ]
+    waiting = [member("g", i, 4, maximum=4, subgroup="b", subgroup_minimum=2) for i in (3, 4)]
+    other = Task("other", "default", "other", gpus(1))
+    assert decided(node("n1", 8), *running, *waiting, other) == [
+        "wait g 2 held: its maximum is 4, but 3 run and 2 more are needed",
+        "bind other n1",
+    ]
+
+
+def test_finished_members_do_not_count_towards_the_maximum() -> None:
+    done = member("g", 0, 1, maximum=2, state=State.SUCCEEDED, node="n1", started=1.0, finished=50.0)
+    runs = member("g", 1, 1, maximum=2, state=State.RUNNING, node="n1", started=1.0)
+    assert decided(node("n1", 8), done, runs, member("g", 2, 1, maximum=2), member("g", 3, 1, maximum=2)) == [
+        "bind g-2 n1",
+        "wait g 1 held: the gang has its maximum of 2",
+    ]
+
+
+def test_growth_is_placed_by_creation_even_when_a_younger_member_is_larger() -> None:
+    first = member("g", 0, 1, gpus(4))
+    older, younger = member("g", 1, 1, gpus(2), created=1.0), member("g", 2, 1, gpus(3), created=2.0)
+    assert decided(node("n1", 8), first, older, younger)[:2] == ["bind g-0 n1", "bind g-1 n1"]
+
+
+def test_a_gang_of_several_shapes_waits_as_full_when_it_would_fit_without_others() -> None:
+    busy = Task("busy", "default", "busy", gpus(8), State.RUNNING, "n1", ours=False)
+    driver = member("g", 0, 3, gpus(8))
+    workers = [member("g", i, 3, Shape((("pods", 1),))) for i in (1, 2)]
+    assert decided(node("n1", 8), busy, driver, *workers) == [
+        "wait g 3 full: 3 needed together, 0/1 nodes: 1 short of nvidia.com/gpu (most free on one node: 0 of 8)"
+    ]
+
+
+def test_a_shape_that_became_the_hardest_meanwhile_goes_next() -> None:
+    """One may use n1 or n2, one n2 or n3, one n1 or n2: whoever has a choice must leave the others theirs."""
+
+    def on(*names: str) -> Shape:
+        terms = (NodeTerm(fields=(Requirement("metadata.name", "In", (name,)),)) for name in names)
+        return Shape((("nvidia.com/gpu", 1000), ("pods", 1)), node_terms=tuple(terms))
+
+    wishes = [on("n1", "n2"), on("n2", "n3"), on("n1", "n2", "n9")]
+    tasks = [member("g", i, 3, wish) for i, wish in enumerate(wishes)]
+    assert sorted(decided(node("n1", 1), node("n2", 1), node("n3", 1), *tasks)) == [
+        "bind g-0 n1",
+        "bind g-1 n3",
+        "bind g-2 n2",
+    ]
+
+
+def test_space_kept_for_a_member_stays_kept_when_it_does_not_fit_yet() -> None:
+    leaving = Task("l", "default", "l", gpus(1), State.RELEASING, "n1", ours=False)
+    nominated = member("g", 1, 1, gpus(2), nominated="n1", created=1.0)
+    runs = member("g", 0, 1, gpus(1), state=State.RUNNING, node="n2", started=1.0)
+    thief = Task("w", "default", "w", gpus(1, priority=-1))
+    assert decided(node("n1", 2), node("n2", 1), leaving, runs, nominated, thief)[-1] == (
+        "wait w 1 full: 0/2 nodes: 1 keeping nvidia.com/gpu for pods nominated there, "
+        "1 short of nvidia.com/gpu (most free on one node: 0 of 1)"
+    )
+
+
+def test_a_gangs_own_nominations_do_not_stand_in_its_way() -> None:
+    tasks = [member("g", 0, 2), member("g", 1, 2), member("g", 2, 2, nominated="n1")]
+    assert decided(node("n1", 2), *tasks)[:2] == ["bind g-0 n1", "bind g-1 n1"]
+
+
+def test_a_pod_whose_uid_looks_like_a_gang_is_not_one_of_it() -> None:
+    odd = Task("gang/default/g", "default", "odd", gpus(1))
+    assert decided(node("n1", 8), odd, member("g", 0, 2)) == ["bind odd n1", "wait g 1 held: 1 of 2 members are there"]

@@ -2,10 +2,17 @@
 
 from dataclasses import replace
 
+import pytest
+
+from phalanx import loop
+from phalanx.engine.invariants import Violation
+from phalanx.engine.policy import Policy
 from phalanx.loop import Loop
 from phalanx.model.events import NodeGone, NodeSeen, Refused, TaskGone, TaskSeen
 from phalanx.model.node import Node
 from phalanx.model.outcome import Bound, Result
+from phalanx.model.plan import Code, Plan
+from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Shape, State, Task
 from phalanx.policy.load import load_policy
 from phalanx.world.world import World
@@ -91,7 +98,7 @@ def test_a_pod_of_the_same_name_is_another_pod() -> None:
 
 def test_a_gang_rests_after_a_refusal_and_nobody_wakes_it_early() -> None:
     world = world_of(one_core(), TaskSeen(pod("a")))
-    world.rest("a", 10.0, "its bind was refused: no")
+    world.rest("Pod/a", 10.0, "its bind was refused: no")
     world.apply(TaskSeen(replace(pod("a"), labels={"a": "change"})))
     waits = Loop(world, DEFAULT).cycle(9.0).waits
     assert [str(wait.reason) for wait in waits] == ["resting: its bind was refused: no"]
@@ -124,3 +131,29 @@ def test_an_object_that_cannot_be_read_any_more_is_set_aside_and_comes_back_when
     world.apply(Refused("Node", "n1", "status.allocatable.cpu", "found x"))
     world.apply(TaskSeen(pod("b")))
     assert bound(world) == []
+
+
+def test_sums_on_a_node_stop_instead_of_wrapping() -> None:
+    huge = Shape((("memory", 2**53), ("pods", 1)), scored=(100, 2**53))
+    running = [TaskSeen(Task(f"p{i}", "d", f"p{i}", huge, State.RUNNING, "n1", ours=False)) for i in range(1100)]
+    roomy = NodeSeen(Node("n1", allocatable={"cpu": 1000, "pods": 2000}))
+    assert bound(world_of(roomy, *running, TaskSeen(pod("a")))) == ["a n1"]
+
+
+def test_a_plan_that_breaks_a_promise_sets_its_gang_aside_and_stops_nobody_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Our own mistake, made on purpose: the check believes that `a` must not be placed."""
+    world = world_of(one_core("n1"), one_core("n2"), TaskSeen(pod("a")), TaskSeen(pod("b")))
+    honest = loop.check
+
+    def strict(snapshot: Snapshot, policy: Policy, plan: Plan) -> None:
+        honest(snapshot, policy, plan)
+        broken = tuple(bind.gang_key for bind in plan.binds if bind.uid == "a")
+        if broken:
+            raise Violation("no a", broken)
+
+    monkeypatch.setattr(loop, "check", strict)
+    plan = Loop(world, DEFAULT).cycle(0.0)
+    assert [bind.uid for bind in plan.binds] == ["b"]
+    assert [(wait.gang, wait.reason.code) for wait in plan.waits] == [("default/a", Code.ERROR)]

@@ -25,12 +25,15 @@ from phalanx.testing.proxy import (
     binds,
     changed,
     ending_after,
+    late,
+    muted,
     never_sent,
+    silence,
     stale_again,
     twice,
     watches,
 )
-from phalanx.testing.rig import Rig, figures
+from phalanx.testing.rig import RENEW, Rig, figures
 from phalanx.testing.verdict import binds as binds_of
 from phalanx.testing.verdict import split_gangs
 
@@ -104,17 +107,27 @@ def test_a_watch_that_misbehaves_loses_nothing(
     rig.delete(pods)
 
 
-def test_slow_binds_do_not_slow_decisions(broken_wire: tuple[Rig, FaultyProxy]) -> None:
+@pytest.mark.parametrize(
+    "fault", [pytest.param(silence, id="no answer at all"), pytest.param(changed(muted), id="no event ever")]
+)
+def test_a_silent_watch_is_noticed(fault: Fault) -> None:
+    """The connection stands, and nothing comes: pods that nobody told of are bound all the same."""
+    with Rig(nodes=6) as rig, FaultyProxy(rig.plane, rig.user("phalanx")) as proxy:
+        rig.start("phalanx", proxy.kubeconfig, stall=3.0)
+        rig.delete(bind_all(rig, gangs()))
+        rule = proxy.on(watches("pods"), fault, times=1)
+        proxy.cut_all()
+        rig.wait(lambda: rule.met == 1, "a watch that falls silent")
+        bind_all(rig, gangs())
+        rig.check()
+
+
+def test_decisions_do_not_wait_for_binds(broken_wire: tuple[Rig, FaultyProxy]) -> None:
     """While not a single bind is answered, gang after gang is decided as it arrives."""
     rig, proxy = broken_wire
     gate = Gate()
     rule = proxy.on(binds, gate)
-    pods: list[Manifest] = []
-    for size in SIZES:
-        made = rig.create(gangs([size]))
-        gang = made[0]["metadata"]["annotations"]["phalanx.dev/gang"]
-        rig.wait(lambda gang=gang: f"gang=default/{gang} " in decided(rig), f"a decision on {gang}")  # type: ignore[misc]
-        pods += made
+    pods, _ = one_after_the_other(rig, SIZES)
 
     assert rig.bound() == 0
     gate.open()
@@ -123,6 +136,26 @@ def test_slow_binds_do_not_slow_decisions(broken_wire: tuple[Rig, FaultyProxy]) 
     proxy.calm()
     rig.check()
     rig.delete(pods)
+
+
+def test_the_cadence_of_decisions_is_the_same_with_every_bind_two_seconds_late(
+    broken_wire: tuple[Rig, FaultyProxy],
+) -> None:
+    rig, proxy = broken_wire
+    pods, at_once = one_after_the_other(rig, (4,) * 8)
+    rig.wait_bound(32)
+    rig.delete(pods)
+
+    proxy.on(binds, late(2.0))
+    pods, slow = one_after_the_other(rig, (4,) * 8)
+    # Had a decision waited for the binds before it, all gangs but the last would have their nodes by now.
+    assert rig.bound() < 28
+    rig.wait_bound(32)
+    proxy.calm()
+    rig.check()
+    rig.delete(pods)
+    figures("from a gang's arrival to its decision, binds at once:", at_once)
+    figures("from a gang's arrival to its decision, binds 2 s late:", slow)
 
 
 def test_a_scheduler_killed_at_any_moment_leaves_no_split_gang() -> None:
@@ -219,7 +252,7 @@ def test_a_scheduler_that_slept_goes_on_with_what_it_had_decided() -> None:
         rig.create(gangs((12, 12, 12, 12, 12, 12, 12)))
         rig.wait(lambda: rig.processes.log("phalanx").count(" decided ") >= 11, "decisions")
         rig.processes.pause("phalanx")
-        time.sleep(4.0)
+        time.sleep(RENEW + 1.0)
         rig.processes.resume("phalanx")
         rig.wait(lambda: "no-longer-leading" in rig.processes.log("phalanx"), "it to notice")
         gate.open()
@@ -249,6 +282,18 @@ def bind_all(rig: Rig, pods: list[Manifest], more: int = 0) -> list[Manifest]:
     rig.create(pods)
     rig.wait_bound(len(pods) + more)
     return pods
+
+
+def one_after_the_other(rig: Rig, sizes: Sequence[int]) -> tuple[list[Manifest], list[float]]:
+    """Create each gang when the one before is decided; return the pods and how long each decision took."""
+    pods: list[Manifest] = []
+    seconds = []
+    for size in sizes:
+        made = rig.create(gangs([size]))
+        gang = made[0]["metadata"]["annotations"]["phalanx.dev/gang"]
+        seconds.append(rig.wait(lambda gang=gang: f"gang=default/{gang} " in decided(rig), f"a decision on {gang}"))  # type: ignore[misc]
+        pods += made
+    return pods, seconds
 
 
 def timed_bind(rig: Rig) -> float:

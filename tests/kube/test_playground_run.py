@@ -47,7 +47,8 @@ def test_the_printed_commands_work_and_nothing_is_left_when_it_ends(home: dict[s
             lines = printed(running)
             export = next(line for line in lines if line.startswith("export KUBECONFIG="))
             apply, get, describe = (next(lines) for _ in range(3))
-            assert shell(home, export, apply) == "job.batch/training created\njob.batch/research created\n"
+            made = [f"pod/{name} created\n" for name in ("training-0", "research-0", "research-1")]
+            assert shell(home, export, apply) == "".join(made)
             eventually("training runs", lambda: shell(home, export, get).count(" Running ") == 1)
             assert shell(home, export, get).count(" Pending ") == 2
             eventually("research says why", lambda: "2 needed together, 1 fit" in shell(home, export, describe))

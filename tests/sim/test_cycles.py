@@ -32,7 +32,7 @@ def world_of(*tasks: Task) -> World:
 def test_a_bound_pod_runs_from_the_cycle_that_bound_it() -> None:
     world = world_of(PENDING)
     (plan,) = play(Loop(world, load_policy("default")), 500.0, 1)
-    assert plan == Plan(500.0, (Bind("ml/b", "u2", "n1", "ml/b", "u2"),))
+    assert plan == Plan(500.0, (Bind("ml/b", "u2", "n1", "ml/b", "Pod/u2"),))
     assert world.tasks["u2"] == replace(PENDING, state=State.RUNNING, node="n1", started=500.0)
 
 

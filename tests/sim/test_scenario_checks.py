@@ -38,7 +38,7 @@ def test_several_cycles_follow_each_other_and_now_leaves_out_who_comes_later() -
     given = "node n1 gpu=1\npod a gpu=1\npod b gpu=1 created=1m"
     check(given, "bind a n1", now="30s")
     check(given, "bind a n1\nwait b 1 full: …\ncycle 2\nwait b 1 full: …", cycles=2)
-    assert plan(given, now="0s").binds == (Bind("default/a", "default:a:1", "n1", "default/a", "default:a:1"),)
+    assert plan(given, now="0s").binds == (Bind("default/a", "default:a:1", "n1", "default/a", "Pod/default:a:1"),)
 
 
 def test_the_order_of_lines_does_not_matter() -> None:

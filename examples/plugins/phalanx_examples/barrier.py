@@ -113,8 +113,8 @@ def _find_jobs(snapshot: Snapshot) -> dict[int, Job]:
     rows: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for task in np.flatnonzero(np.isin(tasks.shape, labelled)).tolist():
         shape = snapshot.shapes[tasks.shape[task]]
-        # A gang of one pod that names no gang has that pod's uid for a key.
-        if gangs[tasks.gang[task]].key == tasks.uids[task]:
+        # A gang of one pod that names no gang has its uid in the key.
+        if gangs[tasks.gang[task]].key == f"Pod/{tasks.uids[task]}":
             rows[shape.namespace, dict(shape.labels)[JOB]].append(task)
     found: dict[int, Job] = {}
     for (namespace, name), own in rows.items():

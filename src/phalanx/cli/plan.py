@@ -1,8 +1,9 @@
 """`phalanx plan`: say what the scheduler would do with these Kubernetes objects."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import App, Parameter, Token
 
 from phalanx.cli.output import Mistake
 
@@ -15,11 +16,19 @@ def register(app: App) -> None:
     app.command(plan)
 
 
+def _whole(_: object, tokens: Sequence[Token]) -> int:
+    """Read a whole number. The library would read 1.5 as 1."""
+    text = tokens[0].value
+    if not text.isascii() or not text.isdigit() or len(text) > 6:
+        raise ValueError(f"found {text}, allowed is a whole number from 1 to 999999")
+    return int(text)
+
+
 def plan(
     *more: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     file: Annotated[tuple[str, ...], Parameter(name=["--file", "-f"], allow_leading_hyphen=True, **_BARE)] = (),
     output: Annotated[Literal["text", "json", "yaml"], Parameter(name=["--output", "-o"])] = "text",
-    cycles: int = 1,
+    cycles: Annotated[int, Parameter(converter=_whole)] = 1,
     now: str | None = None,
     policy: str = "default",
     scheduler_name: Annotated[tuple[str, ...], Parameter(**_BARE)] = (),

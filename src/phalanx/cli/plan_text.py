@@ -23,7 +23,7 @@ def lines(planned: Planned) -> list[Line]:
     found: list[Line] = []
     before: list[Line] | None = None
     for number, plan in enumerate(planned.plans, start=1):
-        now = _cycle(plan, planned.world.tasks)
+        now = _cycle(plan)
         said = now if now != before else [("  as in the cycle before", "")]
         found += [(f"cycle {number}  {timestamp(plan.now)}", "cycle"), *(said or [("  nothing to do", "")]), ("", "")]
         before = now
@@ -33,23 +33,23 @@ def lines(planned: Planned) -> list[Line]:
     return [*found, (_summary(planned), "")]
 
 
-def _cycle(plan: Plan, pods: Container[str]) -> list[Line]:
+def _cycle(plan: Plan) -> list[Line]:
     """Return one line per group of steps, in the order of the first step of each."""
     groups: dict[tuple[str, ...], list[Step]] = {}
     for step in plan.steps:
-        groups.setdefault(_group(step, pods), []).append(step)
+        groups.setdefault(_group(step), []).append(step)
     rows = [_row(steps) for steps in groups.values()]
     words = max((len(word) for word, _, _ in rows), default=0)
     width = min(max((len(who) for _, who, _ in rows), default=0), _WIDTH_MAX)
     return [(f"  {word:{words}}  {who:{width}}  {what}", word) for word, who, what in rows]
 
 
-def _group(step: Step, pods: Container[str]) -> tuple[str, ...]:
+def _group(step: Step) -> tuple[str, ...]:
     """Return what steps must share to stand on one line: the gang; or, of plain pods, all but the number."""
     if isinstance(step, Evict):
         return "evict", step.uid
-    # A gang of one has its pod's uid for a key.
-    gang = _stem(step.gang) if step.gang_key in pods else step.gang_key
+    # A plain pod is a gang of one, under a key of this kind.
+    gang = _stem(step.gang) if step.gang_key.startswith("Pod/") else step.gang_key
     return (type(step).__name__, gang, str(step.reason) if isinstance(step, Wait) else "")
 
 

@@ -111,6 +111,10 @@ def _of_two_gangs(spec: objects.PodSpec, annotations: dict[str, str]) -> Iterato
 
 
 def _of_markers(annotations: dict[str, str], labels: dict[str, str]) -> Iterator[Hold]:
+    if native.GANG not in annotations:
+        for key in (native.MINIMUM, native.MAXIMUM, native.SUBGROUP, native.SUBGROUP_MINIMUM):
+            if key in annotations:
+                yield Hold(f"metadata.annotations[{key}]", f"means nothing without {native.GANG}")
     for key in sorted(annotations):
         if key in _ANNOTATIONS:
             yield Hold(f"metadata.annotations[{key}]", _ANNOTATIONS[key])

@@ -45,7 +45,7 @@ def membership(annotations: dict[str, str], namespace: str, mistakes: Mistakes) 
     gang = annotations.get(GANG)
     try:
         if gang is None:
-            # These two mean something for a pod by itself; the rest does not, and is not looked at.
+            # These two mean something for a pod by itself; `holds` looks for those that do not.
             _flag(PREEMPTIBLE, annotations)
             _seconds(PATIENCE, annotations)
             return None

@@ -1,16 +1,21 @@
-"""Placing: where copies of a shape go, given every filter and score of the policy; and if nowhere, why."""
+"""Placing: where copies of a shape go, given every filter and score of the policy."""
 
 from dataclasses import replace
 
 import numpy as np
 
+from phalanx.engine.explain import explain
 from phalanx.engine.kernels.by_count import by_count
-from phalanx.engine.plugin import UNLIMITED, Filter
+from phalanx.engine.plugin import UNLIMITED, Filter, PluginError, Score
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.engine.units import Taken, Unit
 from phalanx.model.axis import Int
-from phalanx.model.plan import Code, Reason, Refusals
+from phalanx.model.plan import Code, Reason
+
+NOBODY: Int = np.zeros(0, np.int64)
+#: Ranking shapes by room asks all of them after each placement; a gang with more kinds of tasks is taken as it comes.
+RANKED_MAX = 8
 
 #: Scores are compared on a grid of 2^-20, so that float noise never breaks a tie.
 GRID = 2**20
@@ -54,7 +59,14 @@ def score(session: Session, policy: Policy, shape: int, nodes: Int, copies: Int)
     for plugin, weight in policy.scores:
         if weight:
             total += weight * plugin.score(session, shape, nodes, copies)
+    if not np.isfinite(total).all():
+        bad = [plugin.name for plugin, _ in policy.scores if not _is_finite(plugin, session, shape, nodes, copies)]
+        raise PluginError(f"plugin {', '.join(bad)}: a score must be a number from 0 to 1")
     return np.rint(total * GRID).astype(np.int64)
+
+
+def _is_finite(plugin: Score, session: Session, shape: int, nodes: Int, copies: Int) -> bool:
+    return bool(np.isfinite(plugin.score(session, shape, nodes, copies)).all())
 
 
 def find(session: Session, policy: Policy, shape: int, count: int) -> Int:
@@ -71,36 +83,54 @@ def _one_by_one(session: Session, policy: Policy, shape: int, count: int) -> Int
     start = session.checkpoint()
     session.candidates = np.flatnonzero(room(session, policy, shape) > 0)
     picked: list[int] = []
-    nobody = np.zeros(0, np.int64)
     for _ in range(count):
         nodes = np.flatnonzero(room(session, policy, shape) > 0)
         if not len(nodes):
             break
         best = nodes[np.argmax(score(session, policy, shape, nodes, np.zeros(len(nodes), np.int64)))]
         picked.append(int(best))
-        session.take(shape, nobody, np.array([best]))
+        session.take(shape, NOBODY, np.array([best]))
     session.rollback(start)
     return np.array(picked, np.int64)
 
 
 def place(session: Session, policy: Policy, unit: Unit) -> Taken:
-    """Place the tasks of a unit: a whole one entirely or not at all, another as far as it goes.
+    """Place the tasks of a unit: a whole one entirely or not at all, another task by task as far as it goes."""
+    return _place_whole(session, policy, unit) if unit.whole else _place_singly(session, policy, unit)
 
-    Different shapes go one after the other, the one with the least room first: what fits almost nowhere must
-    not find its few places taken by what fits anywhere.
+
+def _place_whole(session: Session, policy: Policy, unit: Unit) -> Taken:
+    """Place all or nothing. Different shapes go one after the other, the one with the least room first.
+
+    What fits almost nowhere must not find its few places taken by what fits anywhere. This is a heuristic: a gang of
+    several shapes may wait although some assignment exists. A gang of equal tasks is placed whenever one does.
     """
     shapes = session.snapshot.tasks.shape[unit.tasks]
-    nobody = np.zeros(0, np.int64)
-    tasks, nodes = [nobody], [nobody]
-    reason = None
+    tasks, nodes = [NOBODY], [NOBODY]
     start = session.checkpoint()
-    for kind in _hardest_first(session, policy, shapes):
+    left = _kinds(shapes)
+    while left:
+        kind = left.pop(_hardest(session, policy, left))
         mine = unit.tasks[shapes == kind]
-        found = _find_all(session, policy, kind, len(mine)) if unit.whole else find(session, policy, kind, len(mine))
-        if unit.whole and len(found) < len(mine):
+        found = _find_all(session, policy, kind, len(mine))
+        if len(found) < len(mine):
             session.rollback(start)
-            reason = explain(session, policy, kind, len(unit.tasks), len(found) + sum(map(len, tasks)))
-            return Taken(nobody, nobody, _or_never(session, shapes, reason))
+            fit = len(found) + sum(map(len, tasks))
+            reason = explain(session, policy, kind, len(unit.tasks), fit, own=len(mine))
+            return Taken(NOBODY, NOBODY, _or_never(session, shapes, reason))
+        session.take(kind, mine, found)
+        tasks.append(mine)
+        nodes.append(found)
+    return Taken(np.concatenate(tasks), np.concatenate(nodes), None)
+
+
+def _place_singly(session: Session, policy: Policy, unit: Unit) -> Taken:
+    """Place what fits, in the order of the tasks; neighbours of one shape at once."""
+    shapes = session.snapshot.tasks.shape[unit.tasks]
+    tasks, nodes, reason = [NOBODY], [NOBODY], None
+    for mine in np.split(unit.tasks, np.flatnonzero(np.diff(shapes)) + 1):
+        kind = int(session.snapshot.tasks.shape[mine[0]])
+        found = find(session, policy, kind, len(mine))
         if len(found):
             session.take(kind, mine[: len(found)], found)
             tasks.append(mine[: len(found)])
@@ -110,15 +140,20 @@ def place(session: Session, policy: Policy, unit: Unit) -> Taken:
     return Taken(np.concatenate(tasks), np.concatenate(nodes), reason)
 
 
-def _hardest_first(session: Session, policy: Policy, shapes: Int) -> list[int]:
-    """Return the distinct shapes, least room first; ties by first task, never by number (see `GangRows`)."""
+def _kinds(shapes: Int) -> list[int]:
+    """Return the distinct shapes by first task, never by number (see `GangRows`)."""
     if (shapes == shapes[:1]).all():
         return [int(shape) for shape in shapes[:1]]
-    kinds = np.unique(shapes)
-    left = [int(np.minimum(room(session, policy, int(kind)), len(shapes)).sum()) for kind in kinds]
-    first = [int(np.argmax(shapes == kind)) for kind in kinds]
-    ordered: list[int] = kinds[np.lexsort((first, left))].tolist()
+    kinds, first = np.unique(shapes, return_index=True)
+    ordered: list[int] = kinds[np.argsort(first)].tolist()
     return ordered
+
+
+def _hardest(session: Session, policy: Policy, kinds: list[int]) -> int:
+    """Return the position of the shape with the least room now; beyond a few shapes, the first."""
+    if len(kinds) == 1 or len(kinds) > RANKED_MAX:
+        return 0
+    return int(np.argmin([int(np.minimum(room(session, policy, kind), len(kinds)).sum()) for kind in kinds]))
 
 
 def _find_all(session: Session, policy: Policy, shape: int, count: int) -> Int:
@@ -132,48 +167,8 @@ def _find_all(session: Session, policy: Policy, shape: int, count: int) -> Int:
 
 def _or_never(session: Session, shapes: Int, reason: Reason) -> Reason:
     """A gang of several shapes that asks for more than the whole cluster has can never start."""
-    asked = session.snapshot.requests[shapes].sum(axis=0)
-    if (asked > session.snapshot.nodes.allocatable.sum(axis=0)).any():
+    # As floats: exact up to 2^53 in all, and beyond that these sums must not wrap.
+    asked = session.snapshot.requests[shapes].sum(axis=0, dtype=np.float64)
+    if (asked > session.snapshot.nodes.allocatable.sum(axis=0, dtype=np.float64)).any():
         return replace(reason, code=Code.NEVER)
     return reason
-
-
-def explain(session: Session, policy: Policy, shape: int, wanted: int, fit: int) -> Reason:
-    """Say why not all wanted copies fit: each node is counted under the first filter that leaves it no room."""
-    return session.once(("why", shape, wanted, fit), lambda: _explain(session, policy, shape, wanted, fit))
-
-
-def _explain(session: Session, policy: Policy, shape: int, wanted: int, fit: int) -> Reason:
-    nodes = len(session.snapshot.nodes)
-    left = np.ones(nodes, np.bool_)
-    ceiling = np.full(nodes, UNLIMITED, np.int64)
-    refusals: list[Refusals] = []
-    for plugin in policy.filters:
-        free = plugin.room(session, shape)
-        most = getattr(plugin, "ceiling", None)
-        if plugin.static or most is not None:
-            ceiling = np.minimum(ceiling, free if most is None else most(session, shape))
-        refused = np.flatnonzero(left & (free <= 0))
-        left[refused] = False
-        if len(refused):
-            counted = plugin.refusals(session, shape, refused)
-            refusals += [Refusals(plugin.name, count, text) for count, text in counted]
-    could = int(np.minimum(ceiling, wanted).sum())
-    code = Code.FULL if could >= wanted else Code.NEVER
-    text = _told(nodes, int(left.sum()), wanted, fit, refusals)
-    if code is Code.NEVER and could:
-        text += f"; with nobody else there, {could} would fit"
-    return Reason(code, text, wanted, fit, nodes, tuple(refusals))
-
-
-def _told(nodes: int, roomy: int, wanted: int, fit: int, refusals: list[Refusals]) -> str:
-    """Return the reason in a sentence: what is needed, what fits, and which filter removed how many nodes."""
-    if not nodes:
-        return "there are no nodes"
-    why = ", ".join(f"{refusal.nodes} {refusal.text}" for refusal in refusals)
-    if roomy:
-        noun, verb = "node" if nodes == 1 else "nodes", "has" if roomy == 1 else "have"
-        head = f"{wanted} needed together, {fit} fit: {roomy} of {nodes} {noun} {verb} room"
-        return f"{head}, {why}" if why else head
-    head = f"0/{nodes} nodes"
-    return f"{wanted} needed together, {head}: {why}" if wanted > 1 else f"{head}: {why}"

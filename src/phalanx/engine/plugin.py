@@ -66,6 +66,8 @@ class Filter(Protocol):
 
     `ceiling(session, shape) -> int[node]`, the room if nobody else were there, is asked for where it
     exists: it tells `never` from `full`. A static filter's ceiling is its room; without one there is no limit.
+    `limits(session, shape, nodes) -> str`, what bounds the number of copies on nodes that take some, is asked for
+    where it exists.
     """
 
     name: ClassVar[str]
@@ -115,6 +117,10 @@ class Veto(Protocol):
     def check(self, session: Session, unit: Unit, taken: Taken | None) -> Reason | None:
         """Return why this must not be, or None."""
         ...
+
+
+class PluginError(Exception):
+    """A plugin gave an answer that cannot be used; the text names it."""
 
 
 def yes_no(allowed: Bool) -> Int:

@@ -132,15 +132,25 @@ class Session:
             charge(self, shape, rows, counts)
         self.log.append(Placed(tasks, nodes))
 
-    def release_nominations(self, tasks: Int) -> None:
-        """Give the space that is nominated to these tasks back to them: they are about to be placed."""
+    def release_nominations(self, gang: int) -> None:
+        """Open the space that is nominated to a gang's tasks: the gang is about to be placed."""
+        self._shift_nominations(gang, -1)
+
+    def restore_nominations(self, gang: int) -> None:
+        """Keep the space of those that found no place after all, as it was kept before."""
+        self._shift_nominations(gang, 1)
+
+    def _shift_nominations(self, gang: int, sign: int) -> None:
         if not self._holding:
             return
-        nominated = self.snapshot.tasks.nominated[tasks]
-        for task, node in zip(tasks[nominated >= 0].tolist(), nominated[nominated >= 0].tolist(), strict=True):
-            row = np.array([node])
-            request = self.snapshot.requests[self.snapshot.tasks.shape[task]]
-            self.write("held", row, np.maximum(self.columns["held"][row] - request, 0))
+        gangs, tasks = self.snapshot.gangs, self.snapshot.tasks
+        mine = np.arange(gangs.first[gang], gangs.first[gang] + gangs.count[gang])
+        mine = mine[(tasks.nominated[mine] >= 0) & (self.place[mine] < 0)]
+        # A loop over the nominated tasks of one gang; most gangs have none.
+        for task in mine.tolist():
+            row = tasks.nominated[task : task + 1]
+            request = self.snapshot.requests[tasks.shape[task]]
+            self.write("held", row, np.maximum(self.columns["held"][row] + sign * request, 0))
 
     def once(self, key: object, answer: Callable[[], T], *, static: bool = False) -> T:
         """Return an answer, worked out once for the present state of the columns (static: for any state)."""
@@ -160,7 +170,7 @@ class Session:
         It changes the session. Whoever tries, undoes: take a checkpoint before, and roll back to it.
         """
         assert self._attempt is not None, "a session that core opened knows how its policy places"
-        self.release_nominations(unit.tasks)
+        self.release_nominations(unit.gang)
         return self._attempt(self, unit)
 
     def wait(self, gang: int, reason: Reason) -> None:

@@ -77,7 +77,7 @@ def gang_units(snapshot: Snapshot) -> Units:
     """Return, per gang, a unit for what is missing to its minimum and one for its growth."""
     gangs = snapshot.gangs
     needed = np.clip(gangs.minimum - gangs.running, 0, gangs.count)
-    grown = np.clip(gangs.maximum - np.maximum(gangs.running, gangs.minimum), 0, gangs.count - needed)
+    grown = np.clip(gangs.maximum - gangs.present - needed, 0, gangs.count - needed)
     plain = ~gangs.intricate & (gangs.running + gangs.count >= gangs.minimum)
     whole = np.flatnonzero(plain & (needed > 0))
     more = np.flatnonzero(plain & (gangs.count > needed))
@@ -122,7 +122,7 @@ def _intricate(snapshot: Snapshot, row: int) -> list[tuple[bool, Int, Reason | N
     mine = np.arange(gangs.first[row], gangs.first[row] + gangs.count[row])
     nobody = mine[:0]
     if gang.hold is not None:
-        return [(False, nobody, Reason(Code.HELD, gang.hold))]
+        return [(False, nobody, Reason(Code.ERROR if gang.failed else Code.HELD, gang.hold))]
     able = mine[~tasks.held[mine]]
     chosen, lacking = _choose(snapshot, row, able)
     if lacking is not None:
@@ -134,7 +134,7 @@ def _intricate(snapshot: Snapshot, row: int) -> list[tuple[bool, Int, Reason | N
     if len(chosen):
         units.append((False, chosen, None))
     rest = able[~np.isin(able, chosen)]
-    beyond = max(int(gangs.maximum[row]) - int(gangs.running[row]) - len(chosen), 0)
+    beyond = max(int(gangs.maximum[row] - gangs.present[row]) - len(chosen), 0)
     hold = _beyond_maximum(gang.maximum or 0) if len(rest) > beyond else None
     first_held = next((task for task in mine.tolist() if tasks.held[task]), None)
     if first_held is not None:
@@ -161,6 +161,9 @@ def _choose(snapshot: Snapshot, row: int, able: Int) -> tuple[Int, str | None]:
         return able[:0], f"{running + len(able)} of {gang.minimum} members are there"
     others = able[~np.isin(able, np.array(chosen, np.int64))]
     short = max(gang.minimum - running - len(chosen), 0)
+    present, asked = int(gangs.present[row]), len(chosen) + short
+    if asked and present + asked > gangs.maximum[row]:
+        return able[:0], f"its maximum is {gangs.maximum[row]}, but {present} run and {asked} more are needed"
     return np.sort(np.concatenate([np.array(chosen, np.int64), others[:short]])), None
 
 

@@ -77,11 +77,11 @@ def playground(version: str, size: Size, policy: str) -> Iterator[Playground]:
         kubeconfig = grant(plane)
         folder = temporary_folder()
         with closing(Processes(folder, removed_at_end=True)) as processes:
-            example = folder / "example.yaml"
-            example.write_text(yaml.safe_dump_all(example_jobs(size), sort_keys=False))
+            manifest = folder / "example.yaml"
+            manifest.write_text("---\n".join(yaml.safe_dump(pod, sort_keys=False) for pod in example(size)))
             run = ["run", f"--kubeconfig={kubeconfig}", f"--policy={policy}", "--port=0"]
             processes.start("phalanx", [sys.executable, "-m", "phalanx", *run])
-            running = Playground(plane, example, processes)
+            running = Playground(plane, manifest, processes)
             _wait_until_it_leads(running)
             yield running
 
@@ -98,30 +98,32 @@ def grant(plane: ControlPlane) -> Path:
     return plane.user(_USER, ["system:serviceaccounts", f"system:serviceaccounts:{_NAMESPACE}"])
 
 
-def example_jobs(size: Size) -> list[dict[str, Any]]:
-    """Return two gangs whose pods take a whole node each: half of the nodes for a while, then all of them."""
-    return [_job("training", (size.nodes + 1) // 2, size.gpus, _RUNTIME), _job("research", size.nodes, size.gpus)]
+def example(size: Size) -> list[dict[str, Any]]:
+    """Return the pods of two gangs, each taking a whole node: half of the nodes for a while, then all of them.
+
+    Pods and not Jobs: kubectl makes them in this order, so that the first gang is the first to be whole.
+    """
+    return [*_gang("training", (size.nodes + 1) // 2, size.gpus, _RUNTIME), *_gang("research", size.nodes, size.gpus)]
 
 
-def _job(name: str, pods: int, gpus: int, runtime: str | None = None) -> dict[str, Any]:
+def _gang(name: str, pods: int, gpus: int, runtime: str | None = None) -> list[dict[str, Any]]:
     annotations = {"phalanx.dev/gang": name, "phalanx.dev/minimum": str(pods)}
     if runtime is not None:
         annotations["phalanx.dev/expected-runtime"] = runtime
-    container = {"name": "main", "image": "example.com/train:1", "resources": {"limits": {"nvidia.com/gpu": gpus}}}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": name},
-        "spec": {
-            "parallelism": pods,
-            "completions": pods,
-            "completionMode": "Indexed",
-            "template": {
-                "metadata": {"annotations": annotations},
-                "spec": {"schedulerName": "phalanx", "restartPolicy": "Never", "containers": [container]},
+    resources = {"limits": {"nvidia.com/gpu": str(gpus)}}
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": f"{name}-{number}", "annotations": dict(annotations)},
+            "spec": {
+                "schedulerName": "phalanx",
+                "restartPolicy": "Never",
+                "containers": [{"name": "main", "image": "example.com/train:1", "resources": resources}],
             },
-        },
-    }
+        }
+        for number in range(pods)
+    ]
 
 
 def _wait_until_it_leads(running: Playground) -> None:

@@ -95,6 +95,8 @@ class Reflector:
                         self._stream.cancel()
                         raise
                 self._failures = 0
+                # A server that ends every watch at once must not be asked in a hot loop.
+                await self._nap(0.05)
             except Expired:
                 self._version = None
                 self._failures += 1

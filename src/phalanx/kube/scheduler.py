@@ -197,6 +197,14 @@ class Scheduler:
         except Violation as violation:
             self._stop(violation)
             return
+        except Exception as error:  # noqa: BLE001 (a plugin's mistake must not end the process)
+            self.log.say("cycle-failed", why=f"{type(error).__name__}: {error}", then="nothing was decided")
+            self.metrics.violation()
+            return
+        for broken in self.loop.violations:
+            self.metrics.violation()
+            self.log.say("plan-set-aside", promise=broken.promise, gangs=", ".join(broken.gangs[:4]))
+        self.loop.violations.clear()
         self.metrics.cycle(self.clock.monotonic() - started, plan)
         self.binder.submit(plan.binds)
         self.status.update(plan)

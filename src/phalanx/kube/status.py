@@ -1,7 +1,8 @@
 """Status: every waiting pod says why, in the condition that people and autoscalers look at.
 
 Written when the code or the leading filter changes, at most once a minute per gang, and never when the pod says
-the same already: an idle cluster sees no write.
+the same already: an idle cluster sees no write. A hold is told once it has stood for a moment: the pods of a gang
+arrive one by one, and the first one's "1 of 8 members are there" would stay for a minute.
 """
 
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from phalanx.model.task import State
 from phalanx.world.world import World
 
 PERIOD = 60.0
+SETTLE = 1.0
 MESSAGE_MAX = 1024
 #: Autoscalers add nodes for Unschedulable; they must not for what waits for something else.
 REASONS = {
@@ -34,9 +36,21 @@ REASONS = {
 class _Said:
     """What a gang was last told, and what it should be told when the minute is over."""
 
-    kind: tuple[str, str]
+    #: None: nothing yet.
+    kind: tuple[str, str] | None
+    #: When it was told, or when the hold that it is not told yet was first seen.
     at: float
     due: Wait | None = None
+    #: How many members have been told; one that joins them is told too.
+    members: int = 0
+
+    def ready(self, now: float) -> bool:
+        """Tell whether the news may be told."""
+        if self.due is None:
+            return False
+        if self.kind is not None:
+            return now - self.at >= PERIOD
+        return self.due.reason.code is not Code.HELD or now - self.at >= SETTLE
 
 
 class Status:
@@ -61,29 +75,35 @@ class Status:
         for wait in plan.waits:
             waiting.add(wait.gang_key)
             kind = _kind(wait.reason)
-            said = self._said.get(wait.gang_key)
-            if said is None or (said.kind != kind and now - said.at >= PERIOD):
-                self._tell(wait, kind, now)
-            else:
-                said.due = wait if said.kind != kind else None
+            said = self._said.setdefault(wait.gang_key, _Said(None, now))
+            if said.kind is None and (said.due is None or _kind(said.due.reason) != kind):
+                said.at = now
+            said.due = wait if said.kind != kind or wait.missing > said.members else None
+            said.members = min(said.members, wait.missing)
+            self._tell_if_ready(said, now)
         for key in [key for key in self._said if key not in waiting]:
             del self._said[key]
 
     def flush(self) -> None:
         """Tell what had to wait for its minute."""
         now = self._clock.monotonic()
-        for said in list(self._said.values()):
-            if said.due is not None and now - said.at >= PERIOD:
-                self._tell(said.due, _kind(said.due.reason), now)
+        for said in self._said.values():
+            self._tell_if_ready(said, now)
 
-    def _tell(self, wait: Wait, kind: tuple[str, str], now: float) -> None:
-        self._said[wait.gang_key] = _Said(kind, now)
+    def _tell_if_ready(self, said: _Said, now: float) -> None:
+        if said.due is not None and said.ready(now):
+            wait, said.due = said.due, None
+            kind = _kind(wait.reason)
+            self._tell(wait, news=kind != said.kind)
+            said.kind, said.at, said.members = kind, now, wait.missing
+
+    def _tell(self, wait: Wait, *, news: bool) -> None:
         reason, message = REASONS[wait.reason.code], _short(str(wait.reason))
-        news = False
+        written = False
         for uid in sorted(self._world.members.get(wait.gang_key, {})):
             if self._world.tasks[uid].state is State.PENDING and self._pod(uid, reason, message):
-                news = True
-        if news:
+                written = True
+        if news and written:
             self._events.tell(wait.gang_key, "Warning", _event_reason(wait.reason.code), "Scheduling", message)
         self._group(wait.gang_key, wait.reason)
 

@@ -90,3 +90,5 @@ class Gang:
     patience: float | None = None
     #: Why nothing of it may be placed: a sentence that names the pods and the field.
     hold: str | None = None
+    #: The hold is our mistake, not the user's.
+    failed: bool = False

@@ -102,19 +102,15 @@ def written(amount: int, name: str) -> str:
     if amount % units:
         return f"{amount}m"
     amount //= units
-    if name == "memory" or name.endswith("storage") or name.startswith("hugepages-"):
-        return _with_suffix(amount)
-    return str(amount)
+    binary = name == "memory" or name.endswith("storage") or name.startswith("hugepages-")
+    return _with_suffix(amount, binary=binary)
 
 
-def _with_suffix(amount: int) -> str:
-    """Return bytes with the largest suffix that loses nothing, powers of two first."""
-    for suffixes, base in (
-        (("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"), 1024),
-        (("E", "P", "T", "G", "M", "k"), 1000),
-    ):
+def _with_suffix(amount: int, *, binary: bool) -> str:
+    """Return an amount with the largest suffix that loses nothing: for bytes powers of two first."""
+    for suffixes, base in ((("Ei", "Pi", "Ti", "Gi", "Mi", "Ki"), 1024), (("E", "P", "T", "G", "M", "k"), 1000)):
         for position, suffix in enumerate(suffixes):
             size = base ** (6 - position)
-            if amount and amount % size == 0:
+            if (binary or base == 1000) and amount and amount % size == 0:
                 return f"{amount // size}{suffix}"
     return str(amount)

@@ -85,6 +85,8 @@ class GangTable:
     start_timeout: Float
     #: Members that count towards the minimum already.
     running: Int
+    #: Members on nodes or on their way there: what the maximum bounds. Finished ones are not among them.
+    present: Int
     #: Has subgroups, a hold, or a member with one: its tasks are chosen one gang at a time.
     intricate: Bool
     #: The same per subgroup, only for gangs that have subgroups.

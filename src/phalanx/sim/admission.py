@@ -71,7 +71,9 @@ class Admission:
         if not isinstance(spec, dict):
             return dict(pod)
         filled = default_requests(spec)
-        refused = self._prioritise(filled) or self._give_overhead(filled)
+        # A real API server gives every pod a priority: one that has it was admitted, its runtime class and all.
+        admitted = spec.get("priority") is not None
+        refused = self._prioritise(filled) or (None if admitted else self._give_overhead(filled))
         if refused is not None:
             return Refused("Pod", full_name(pod), *refused)
         return {**pod, "spec": filled}

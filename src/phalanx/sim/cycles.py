@@ -3,6 +3,7 @@
 Nothing finishes by itself and nothing fails: this is what the scheduler would do, not what the world does to it.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -25,9 +26,9 @@ def first_now(world: World) -> float:
 def play(loop: Loop, now: float, cycles: int) -> Iterator[Plan]:
     """Yield the plan of each cycle; the world goes on to the next one in between."""
     for cycle in range(cycles):
-        if cycle:
-            now += PERIOD
-            release(loop.world, now)
+        # At first only what should have gone before now: a pod that is due this very moment is still there.
+        release(loop.world, now + PERIOD if cycle else math.nextafter(now, -math.inf))
+        now += PERIOD if cycle else 0.0
         plan = loop.cycle(now)
         carry_out(loop.world, plan)
         yield plan

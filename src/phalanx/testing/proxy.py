@@ -273,6 +273,14 @@ def ending_after(count: int, last: Iterable[bytes] = ()) -> Change:
     return change
 
 
+async def muted(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The stream stays open and tells nothing."""
+    nothing: tuple[bytes, ...] = ()
+    async for _ in lines:
+        for line in nothing:
+            yield line
+
+
 async def twice(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """Every event comes twice."""
     async for line in lines:

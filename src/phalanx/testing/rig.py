@@ -15,15 +15,12 @@ from typing import Any, Self
 from phalanx.kube.local import ControlPlane, node_manifest
 from phalanx.kube.local.processes import Processes
 from phalanx.testing.objects import Manifest, create_all, delete_all, list_all
-from phalanx.testing.open_books import Books, fresh_books
+from phalanx.testing.open_books import STALL, Books, fresh_books
 from phalanx.testing.verdict import AUDIT_POLICY, faults
 
 #: A lease that changes hands while somebody watches; the product's own is 15, 10, 2.
-LEASE = os.environ.get("LEASE") or "3,2,0.5"
-_LEASE_WORDS = [
-    f"--{word}={value}"
-    for word, value in zip(("lease-duration", "renew-deadline", "retry-period"), LEASE.split(","), strict=True)
-]
+LEASE, RENEW, RETRY = map(float, (os.environ.get("LEASE") or "3,2,0.5").split(","))
+_LEASE_WORDS = [f"--lease-duration={LEASE}", f"--renew-deadline={RENEW}", f"--retry-period={RETRY}"]
 #: A safety net for what must come soon, on a machine that is busy with other things.
 PATIENCE = 120.0
 _TRIES = 200
@@ -65,11 +62,14 @@ class Rig:
         """Return a kubeconfig under which the audit log tells one scheduler from another."""
         return self.plane.user(name, ["system:masters"])
 
-    def start(self, name: str = "phalanx", kubeconfig: Path | None = None, *words: str) -> None:
+    def start(
+        self, name: str = "phalanx", kubeconfig: Path | None = None, *words: str, stall: float | None = None
+    ) -> None:
         """Start a scheduler as a process of its own, with a short lease unless the words say otherwise."""
         run = ["run", f"--kubeconfig={kubeconfig or self.user(name)}", "--port=0", "--lease-namespace=kube-system"]
         books = self._books(name)
-        module = [sys.executable, "-m", "phalanx.testing.open_books", str(books)]
+        patience = [f"{STALL}={stall}"] if stall is not None else []
+        module = ["env", *patience, sys.executable, "-m", "phalanx.testing.open_books", str(books)]
         self.processes.start(name, [*module, *run, *(words or _LEASE_WORDS)])
 
     def create(self, objects: Iterable[Manifest]) -> list[Manifest]:
@@ -95,7 +95,7 @@ class Rig:
         start = time.monotonic()
         while not holds():
             assert time.monotonic() - start < PATIENCE, f"still waiting for {what} after {PATIENCE:.0f} s"
-            time.sleep(0.05)
+            time.sleep(0.02)
         return time.monotonic() - start
 
     def wait_bound(self, count: int) -> float:
@@ -140,7 +140,7 @@ def figures(what: str, seconds: Sequence[float]) -> None:
     """Print measured times for `make chaos`; no test asserts them."""
     times = sorted(seconds)
     if len(times) == 1:
-        shown = f"{times[0]:.1f} s"
+        shown = f"{times[0]:.2f} s"
     else:
-        shown = f"p50 {times[len(times) // 2]:.1f} s, p99 {times[int(len(times) * 0.99)]:.1f} s, n={len(times)}"
+        shown = f"p50 {times[len(times) // 2]:.2f} s, p99 {times[int(len(times) * 0.99)]:.2f} s, n={len(times)}"
     sys.stdout.write(f"\n{what} {shown}\n")

@@ -109,6 +109,7 @@ def _gangs(pieces: list[Piece]) -> GangTable:
         created=np.array([gang.created for gang in gangs], np.float64),
         start_timeout=np.array([gang.start_timeout or 0.0 for gang in gangs], np.float64),
         running=np.array([piece.running for piece in pieces], np.int64),
+        present=np.array([piece.present for piece in pieces], np.int64),
         intricate=np.array([piece.intricate for piece in pieces], np.bool_),
         running_in={row: piece.running_in for row, piece in enumerate(pieces) if piece.running_in},
     )

@@ -25,6 +25,7 @@ class Piece:
     shapes: tuple[Shape, ...]
     running: int
     running_in: dict[str, int]
+    present: int
 
     @property
     def intricate(self) -> bool:
@@ -38,13 +39,13 @@ class Piece:
 
 
 def gang_key(task: Task) -> str:
-    """Return the key of the gang a task belongs to. A uid has no slashes of this kind, so keys never meet.
+    """Return the key of the gang a task belongs to: `Pod/…` for a plain pod, so that no uid meets another's gang.
 
     Gangs of one name that annotations and objects of different kinds describe are different gangs.
     """
     said = task.membership
     if said is None:
-        return task.uid
+        return f"Pod/{task.uid}"
     described = said.owner is not None and said.minimum is None
     return f"{said.owner.partition(' ')[0] if described and said.owner else 'gang'}/{said.gang}"
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from phalanx.model.axis import Axis, Bool, Int, add_up
+from phalanx.model.axis import SUM_MAX, Axis, Bool, Int, add_up
 from phalanx.model.node import Taint
 from phalanx.model.selectors import HostPort
 from phalanx.model.snapshot import DeviceTable, NodeTable
@@ -117,7 +117,7 @@ def _row(world: "World", axis: Axis, name: str) -> _Row:
         add_up(used, amounts)
         if task.state is State.RELEASING:
             add_up(releasing, amounts)
-        scored = [have + more for have, more in zip(scored, task.shape.scored, strict=True)]
+        scored = [min(have + more, SUM_MAX) for have, more in zip(scored, task.shape.scored, strict=True)]
         ports.update(task.shape.host_ports)
     for uid in world.nominated.get(name, {}):
         add_up(held, dict(world.tasks[uid].shape.requests))

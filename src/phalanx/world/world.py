@@ -29,7 +29,7 @@ from phalanx.model.queue import DEFAULT_QUEUE
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State, Task
 from phalanx.world.gang_rows import GangRows, next_requeue
-from phalanx.world.gangs import Piece, assemble, credit, gang_key, with_labels
+from phalanx.world.gangs import THERE, Piece, assemble, credit, gang_key, with_labels
 from phalanx.world.groups import look_up
 from phalanx.world.node_rows import NodeRows
 from phalanx.world.repulsions import repulsions
@@ -70,7 +70,7 @@ class World:
         #: Gangs of which a member or a group changed since `drain_touched` was last asked.
         self._touched: set[str] = set()
         #: Gangs that must not be tried before a time, and why.
-        self._resting: dict[str, tuple[float, str]] = {}
+        self._resting: dict[str, tuple[float, str, bool]] = {}
         #: When the next start timeout of a waiting gang passes.
         self._requeue_at = math.inf
 
@@ -123,16 +123,16 @@ class World:
         """Say which labels of tasks plugins look at, when the policy changes."""
         self._plugin_keys = keys
 
-    def rest(self, key: str, until: float, why: str) -> None:
-        """Leave a gang alone for a while: it was tried and turned away."""
-        self._resting[key] = (until, why)
+    def rest(self, key: str, until: float, why: str, *, ours: bool = False) -> None:
+        """Leave a gang alone for a while: it was tried and turned away, or (ours) we failed on it."""
+        self._resting[key] = (until, why if ours else f"resting: {why}", ours)
         self._dirty_gangs.add(key)
 
     def due(self, now: float) -> bool:
         """Tell whether a new decision could differ from the last one."""
         if not self._waiting:
             return False
-        rested = any(until <= now for until, _ in self._resting.values())
+        rested = any(until <= now for until, *_ in self._resting.values())
         return rested or bool(self._dirty_gangs) or self._node_rows.dirty or now >= self._requeue_at
 
     def drain_touched(self) -> list[str]:
@@ -146,7 +146,7 @@ class World:
 
     def compile(self, now: float, seed: int = 0) -> Snapshot:
         """Return a snapshot; only what changed since the last one is worked out again."""
-        for key in [key for key, (until, _) in self._resting.items() if until <= now]:
+        for key in [key for key, (until, *_) in self._resting.items() if until <= now]:
             del self._resting[key]
             self._dirty_gangs.add(key)
         self._refresh_label_keys()
@@ -302,8 +302,10 @@ class World:
         shapes = tuple(with_labels(task, self._label_keys) for task in tasks)
         gang = self._gang(key, unfinished)
         if key in self._resting and gang.hold is None:
-            gang = replace(gang, hold=f"resting: {self._resting[key][1]}")
-        return Piece(gang, tasks, shapes, running, inside)
+            _, why, ours = self._resting[key]
+            gang = replace(gang, hold=why, failed=ours)
+        present = sum(task.state in THERE for task in unfinished)
+        return Piece(gang, tasks, shapes, running, inside, present)
 
     def _gang(self, key: str, unfinished: list[Task]) -> Gang:
         group, objection = look_up(unfinished, self.groups, self.refused)

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.placing import explain, find, place
+from phalanx.engine.explain import explain
+from phalanx.engine.placing import find, place
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.engine.units import Unit, Units, gang_units, task_units
@@ -107,7 +108,7 @@ def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
         if reason is not None:
             return reason
     start = session.checkpoint()
-    session.release_nominations(unit.tasks)
+    session.release_nominations(unit.gang)
     taken = place(session, policy, unit)
     reason = taken.reason if unit.whole else None
     for veto in policy.vetoes:
@@ -115,6 +116,7 @@ def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
     if reason is not None:
         session.rollback(start)
         return reason
+    session.restore_nominations(unit.gang)
     return taken.reason or unit.hold
 
 

@@ -60,6 +60,12 @@ class HostPorts(Plugin):
         ports = ",".join(str(port.port) for port in session.snapshot.shapes[shape].host_ports)
         return [(len(nodes), f"with host port {ports} taken")]
 
+    def limits(self, session: Session, shape: int, nodes: Int) -> str:
+        """A port is one per node."""
+        del nodes
+        ports = ",".join(str(port.port) for port in session.snapshot.shapes[shape].host_ports)
+        return f"host port {ports} is free once per node" if ports else ""
+
 
 def _wanted(snapshot: Snapshot) -> list[HostPort]:
     """Return every host port that a waiting shape wants, sorted."""

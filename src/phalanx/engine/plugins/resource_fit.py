@@ -83,8 +83,12 @@ class ResourceFit(Plugin):
             spare = session.spare(column)[nodes]
             total = snapshot.nodes.allocatable[nodes, column]
             small = left & (total < request[column])
-            short = left & ~small & (spare < request[column])
-            left &= ~(small | short)
+            # Enough is free, but nominated to somebody who is not there yet.
+            kept = left & ~small & (spare < request[column]) & (session.free[nodes, column] >= request[column])
+            short = left & ~small & ~kept & (spare < request[column])
+            left &= ~(small | short | kept)
+            if kept.any():
+                counts[f"keeping {names[column]} for pods nominated there"] += int(kept.sum())
             if short.any():
                 best = np.flatnonzero(short)[np.argmax(spare[short])]
                 free, of = (written(int(max(v, 0)), names[column]) for v in (spare[best], total[best]))
@@ -99,6 +103,19 @@ class ResourceFit(Plugin):
                 )
                 counts[text] += int(small.sum())
         return [(count, text) for text, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+
+    def limits(self, session: Session, shape: int, nodes: Int) -> str:
+        """Name the resource that most of these nodes run out of first."""
+        snapshot, request = session.snapshot, session.snapshot.requests[shape]
+        wanted = np.flatnonzero(request)
+        room = np.stack([session.spare(int(column))[nodes] // request[column] for column in wanted])
+        column = int(wanted[np.bincount(room.argmin(axis=0), minlength=len(wanted)).argmax()])
+        spare, name = session.spare(column)[nodes], snapshot.axis.names[column]
+        best = int(np.argmax(spare))
+        total = snapshot.nodes.allocatable[nodes[best], column]
+        return (
+            f"short of {name} (most free on one node: {written(int(spare[best]), name)} of {written(int(total), name)})"
+        )
 
     def score(self, session: Session, shape: int, nodes: Int, copies: Int) -> Float:
         """Return the weighted mean over the resources, in hundredths as the formulas have it."""

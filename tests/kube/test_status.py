@@ -1,0 +1,119 @@
+"""What waiting gangs are told, and when: soon, true, and not again and again."""
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import msgspec
+
+from phalanx.kube.clock import Clock
+from phalanx.kube.events import Events
+from phalanx.kube.feed import Feed
+from phalanx.kube.kinds import NODES, PODS
+from phalanx.kube.local import node_manifest
+from phalanx.kube.status import Status
+from phalanx.kube.writes import Write, Writes
+from phalanx.loop import Loop
+from phalanx.policy.load import load_policy
+from phalanx.testing.objects import Manifest, gang_manifests
+from phalanx.world.world import World
+
+
+@dataclass
+class Watch(Clock):
+    """A clock that a test turns."""
+
+    time: float = 1000.0
+
+    def now(self) -> float:
+        return self.time
+
+    def monotonic(self) -> float:
+        return self.time
+
+
+@dataclass
+class Desk:
+    """A scheduler's status without a server: what would be written is noted."""
+
+    watch: Watch = field(default_factory=Watch)
+    told: list[str] = field(default_factory=list[str])
+    conditions: list[str] = field(default_factory=list[str])
+
+    def __post_init__(self) -> None:
+        self.world = World()
+        self.feed = Feed(self.world, ("phalanx",))
+        self.loop = Loop(self.world, load_policy("default"))
+        writes = cast("Writes", self)
+        events = Events(self.world, self.feed, writes, self.watch, "phalanx", "test")
+        self.status = Status(self.world, self.feed, writes, events, self.watch, lambda *_: None)
+        self._version = 0
+
+    def submit(self, write: Write) -> None:
+        body: dict[str, Any] = msgspec.json.decode(write.body)
+        at = f"{self.watch.time - 1000:g}s"
+        if body.get("kind") == "Event":
+            self.told.append(f"{at} {body['reason']}: {body['note'].partition(':')[0]}")
+        else:
+            self.conditions.append(f"{at} {body['metadata']['uid']}")
+
+    def see(self, *objects: Manifest) -> None:
+        """Hear of objects, and decide."""
+        for item in objects:
+            self._version += 1
+            name = item["metadata"]["name"]
+            about = item["metadata"] | {"uid": name, "resourceVersion": str(self._version)}
+            about |= {"creationTimestamp": "2026-11-01T12:00:00Z"}
+            raw = msgspec.Raw(msgspec.json.encode(item | {"metadata": about}))
+            self.feed.put(PODS if item["kind"] == "Pod" else NODES, raw)
+        self.status.update(self.loop.cycle(self.watch.now()))
+
+    def wait(self, seconds: float) -> None:
+        self.watch.time += seconds
+        self.status.flush()
+
+
+def test_a_gang_that_is_still_arriving_is_told_nothing_until_it_is_whole() -> None:
+    """Its pods come within milliseconds; `1 of 4 members are there` would stand for a minute, and be wrong."""
+    desk = Desk()
+    desk.see(node_manifest("n1", gpus=2))
+    for pod in gang_manifests("big", 4):
+        desk.wait(0.9)
+        desk.see(pod)
+    assert desk.told == ["3.6s FailedScheduling: 4 needed together, 2 fit"]
+
+
+def test_a_gang_that_stays_short_is_told_after_a_moment_and_only_once() -> None:
+    desk = Desk()
+    desk.see(node_manifest("n1"), *gang_manifests("g", 4)[:3])
+    for _ in range(200):
+        desk.wait(1.0)
+        desk.see()
+    assert desk.told == ["1s Held: 3 of 4 members are there"]
+
+
+def test_news_within_a_minute_wait_for_its_end_and_only_the_last_is_told() -> None:
+    desk = Desk()
+    pods = gang_manifests("g", 4)
+    desk.see(node_manifest("n1", gpus=1), pods[0])
+    desk.wait(1.0)
+    for pod in pods[1:]:
+        desk.wait(10.0)
+        desk.see(pod)
+    for _ in range(60):
+        desk.wait(1.0)
+    assert desk.told == ["1s Held: 1 of 4 members are there", "61s FailedScheduling: 4 needed together, 1 fit"]
+
+
+def test_a_pod_that_joins_a_waiting_gang_is_told_too_without_another_event() -> None:
+    desk = Desk()
+    pods = gang_manifests("g", 3, requests={"example.com/dongle": "1"})
+    for pod in pods:
+        pod["metadata"]["annotations"]["phalanx.dev/minimum"] = "2"
+    desk.see(node_manifest("n1"), *pods[:2])
+    desk.wait(30.0)
+    desk.see(pods[2])
+    for _ in range(200):
+        desk.wait(1.0)
+        desk.see()
+    assert desk.conditions == ["0s g-0", "0s g-1", "60s g-2"]
+    assert desk.told == ["0s FailedScheduling: 2 needed together, 0/1 nodes"]
