@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from phalanx import loop
+from phalanx.engine import invariants
 from phalanx.engine.invariants import Violation
 from phalanx.engine.policy import Policy
 from phalanx.loop import Loop
@@ -145,7 +146,7 @@ def test_a_plan_that_breaks_a_promise_sets_its_gang_aside_and_stops_nobody_else(
 ) -> None:
     """Our own mistake, made on purpose: the check believes that `a` must not be placed."""
     world = world_of(one_core("n1"), one_core("n2"), TaskSeen(pod("a")), TaskSeen(pod("b")))
-    honest = loop.check
+    honest = invariants.check
 
     def strict(snapshot: Snapshot, policy: Policy, plan: Plan) -> None:
         honest(snapshot, policy, plan)

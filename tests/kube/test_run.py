@@ -13,6 +13,8 @@ import yaml
 
 from phalanx.kube.local.control_plane import ControlPlane
 from phalanx.kube.local.nodes import node_manifest
+from phalanx.kube.local.versions import wanted
+from phalanx.kube.playground import without_job_groups
 from phalanx.testing.objects import create_all, delete_all, gang_manifests, list_all, pod_manifest
 from phalanx.testing.running import Scheduler, condition, eventually, places, schedulers
 
@@ -35,7 +37,7 @@ def start(plane: ControlPlane, tmp_path: Path) -> Iterator[Callable[..., Schedul
 def test_the_packing_story_end_to_end(fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path) -> None:
     """Three on one node; scaled to five, the fourth fills that node and one goes to the other."""
     # Were this alpha gate on, the Job controller would put the pods into a group of Kubernetes' own as well.
-    plane = fresh_control_plane(flags={"kube-controller-manager": ["--feature-gates=WorkloadWithJob=false"]})
+    plane = fresh_control_plane(flags=without_job_groups(wanted()))
     with schedulers(plane, tmp_path) as start:
         scheduler = start()
         plane.kubectl("apply", "-f", str(EXAMPLES / "packing" / "three"))
@@ -89,7 +91,9 @@ def test_held_is_not_unschedulable_so_that_autoscalers_leave_it_alone(
 
 
 def test_an_idle_cluster_sees_no_write(plane: ControlPlane, start: Callable[..., Scheduler]) -> None:
-    create_all(plane.kubeconfig, [node_manifest("n1", gpus=1), pod_manifest("a"), *gang_manifests("big", 2)])
+    # One after the other: were the gang the older one, its first reason would be that one fits, and later that none does.
+    for objects in ([node_manifest("n1", gpus=1), pod_manifest("a")], gang_manifests("big", 2)):
+        create_all(plane.kubeconfig, objects)
     scheduler = start("--no-leader-election")
     eventually("all is said", lambda: places(plane) and condition(plane, "big-1").get("reason"), scheduler.log)
     time.sleep(3)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from phalanx.cli.output import counted, safe
 from phalanx.cli.plan_document import Planned, timestamp
