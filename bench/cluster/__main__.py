@@ -3,7 +3,7 @@
 import os
 import sys
 
-from bench.cluster.backlog import measure
+from bench.cluster.backlog import Row, measure
 from bench.cluster.contenders import (
     KUBE,
     KUBE_BATCHING,
@@ -41,14 +41,14 @@ def main() -> int:
 
 def _backlog(asked: Settings) -> None:
     for size in asked.sizes:
-        rows = [measure(each, size) for each in chosen((NULL, *_gang_schedulers(asked)), asked.only)]
+        rows = [_told(measure(each, size)) for each in chosen((NULL, *_gang_schedulers(asked)), asked.only)]
         backlog_table(f"Backlog of gangs: {size} ({_enough(size)} nodes suffice)", rows)
 
 
 def _plain(asked: Settings) -> None:
     contenders = (NULL, PHALANX_PLAIN, KUBE, KUBE_BATCHING, KUBE_NO_BATCHING)
     for size in asked.sizes:
-        rows = [measure(each, size) for each in chosen(contenders, asked.only)]
+        rows = [_told(measure(each, size)) for each in chosen(contenders, asked.only)]
         backlog_table(f"Backlog of pods in no gang: {size} ({_enough(size)} nodes suffice)", rows)
 
 
@@ -64,8 +64,14 @@ def _start(asked: Settings) -> None:
 
 
 def _huge(asked: Settings) -> None:
-    rows = [measure(each, asked.huge) for each in chosen((NULL, PHALANX), asked.only)]
+    rows = [_told(measure(each, asked.huge)) for each in chosen((NULL, PHALANX), asked.only)]
     backlog_table(f"Large: {asked.huge} ({_enough(asked.huge)} nodes suffice)", rows)
+
+
+def _told(row: Row) -> Row:
+    """Say it as soon as it is known: a table may take half an hour."""
+    sys.stderr.write(f"{row.name}: {row.bound:,} pods, {row.per_second:,.0f}/s from start, CPU {row.cpu:.1f} s\n")
+    return row
 
 
 def _gang_schedulers(asked: Settings) -> list[Contender]:

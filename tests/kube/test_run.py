@@ -91,7 +91,7 @@ def test_held_is_not_unschedulable_so_that_autoscalers_leave_it_alone(
 
 
 def test_an_idle_cluster_sees_no_write(plane: ControlPlane, start: Callable[..., Scheduler]) -> None:
-    # One after the other: were the gang the older one, its first reason would be that one fits, and later that none does.
+    # One after the other: were the gang the older one, it would be told that one fits, and later that none does.
     for objects in ([node_manifest("n1", gpus=1), pod_manifest("a")], gang_manifests("big", 2)):
         create_all(plane.kubeconfig, objects)
     scheduler = start("--no-leader-election")
