@@ -58,5 +58,5 @@ def test_nodes_are_spread_evenly_over_the_racks_and_sort_by_their_names() -> Non
 @pytest.mark.parametrize("nodes", [1, 2, 7, 8])
 def test_the_two_gangs_of_the_example_fit_alone_and_never_together(nodes: int) -> None:
     members = Counter(pod["metadata"]["annotations"]["phalanx.dev/gang"] for pod in example(Size(nodes=nodes)))
-    assert 1 <= members["training"] <= nodes
-    assert members["research"] == nodes
+    assert 1 <= members["finetune"] <= nodes
+    assert members["pretrain"] == nodes

@@ -7,13 +7,14 @@ import os
 import random
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import count
 
 import pytest
 
 from phalanx.testing.control_plane import need_binaries
-from phalanx.testing.objects import Manifest, gang_manifests
+from phalanx.testing.objects import Manifest, gang_manifests, pod_manifest
 from phalanx.testing.proxy import (
     EXPIRED,
     Fault,
@@ -186,6 +187,27 @@ def test_a_scheduler_killed_at_any_moment_leaves_no_split_gang() -> None:
             rig.check()
             rig.delete(pods)
     figures(f"scheduler killed {ROUNDS} times (seed {seed}), {split} inside a gang: all whole after", recovered)
+
+
+def test_a_gang_that_was_split_by_a_kill_and_lost_its_room_steps_back() -> None:
+    with Rig(nodes=2) as rig, FaultyProxy(rig.plane, rig.user("phalanx")) as proxy:
+        gate = Gate(first=5)
+        proxy.on(binds, gate)
+        rig.start("phalanx", proxy.kubeconfig, "--no-leader-election", "--wave-deadline=2")
+        rig.create(gangs([12]))
+        rig.wait_bound(5)
+        rig.processes.kill("phalanx")
+        gate.lose()
+        taken = Counter(pod["spec"].get("nodeName") for pod in rig.pods())
+        for node in ("n0", "n1"):
+            rig.create(pod_manifest(f"{node}-{n}", scheduler="other", node=node) for n in range(8 - taken[node]))
+        assert split_gangs(rig.pods()) != []
+        proxy.calm()
+        rig.processes.restart("phalanx")
+        rig.wait(lambda: not split_gangs(rig.pods()), "the gang to step back")
+
+        assert rig.bound() == 11
+        rig.check()
 
 
 def test_binding_goes_on_after_the_api_server_was_killed() -> None:

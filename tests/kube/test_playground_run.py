@@ -47,12 +47,12 @@ def test_the_printed_commands_work_and_nothing_is_left_when_it_ends(home: dict[s
             lines = printed(running)
             export = next(line for line in lines if line.startswith("export KUBECONFIG="))
             apply, get, describe = (next(lines) for _ in range(3))
-            made = [f"pod/{name} created\n" for name in ("training-0", "research-0", "research-1")]
+            made = [f"pod/{name} created\n" for name in ("finetune-0", "pretrain-0", "pretrain-1")]
             assert shell(home, export, apply) == "".join(made)
-            eventually("training runs", lambda: shell(home, export, get).count(" Running ") == 1)
+            eventually("finetune runs", lambda: shell(home, export, get).count(" Running ") == 1)
             assert shell(home, export, get).count(" Pending ") == 2
-            eventually("research says why", lambda: "2 needed together, 1 fit" in shell(home, export, describe))
-            assert "decided gang=default/training pods=1" in "\n".join(decided(lines))
+            eventually("pretrain says why", lambda: "2 needed together, 1 fit" in shell(home, export, describe))
+            assert "decided gang=default/finetune pods=1" in "\n".join(decided(lines))
         finally:
             running.send_signal(number)
     assert running.returncode == 0

@@ -134,8 +134,8 @@ def _welcome(running: "Playground", size: "Size", policy: str) -> str:
         f"\n"
         f"    export KUBECONFIG={shlex.quote(str(plane.kubeconfig))}\n"
         f"    {kubectl} apply -f {example}   # two gangs that do not fit together\n"
-        f"    {kubectl} get pods -o wide   # training runs; research waits whole, and starts when training ends\n"
-        f"    {kubectl} describe pod research-0   # its last lines say why\n"
+        f"    {kubectl} get pods -o wide   # finetune runs; pretrain waits whole, and starts when finetune ends\n"
+        f"    {kubectl} describe pod pretrain-0   # its last lines say why\n"
         f"\n"
         f"Pods with schedulerName: phalanx are Phalanx's, all others kube-scheduler's. Ctrl-C ends it. Phalanx says:\n"
     )

@@ -103,9 +103,10 @@ def grant(plane: ControlPlane) -> Path:
 def example(size: Size) -> list[dict[str, Any]]:
     """Return the pods of two gangs, each taking a whole node: half of the nodes for a while, then all of them.
 
-    Pods and not Jobs: kubectl makes them in this order, so that the first gang is the first to be whole.
+    Pods and not Jobs: kubectl makes them in this order, so that the first gang is the first to be whole. Should both
+    be seen whole at once, made within the same second, names decide: the first gang's comes first.
     """
-    return [*_gang("training", (size.nodes + 1) // 2, size.gpus, _RUNTIME), *_gang("research", size.nodes, size.gpus)]
+    return [*_gang("finetune", (size.nodes + 1) // 2, size.gpus, _RUNTIME), *_gang("pretrain", size.nodes, size.gpus)]
 
 
 def _gang(name: str, pods: int, gpus: int, runtime: str | None = None) -> list[dict[str, Any]]:

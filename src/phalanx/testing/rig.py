@@ -69,7 +69,9 @@ class Rig:
         run = ["run", f"--kubeconfig={kubeconfig or self.user(name)}", "--port=0", "--lease-namespace=kube-system"]
         books = self._books(name)
         patience = [f"{STALL}={stall}"] if stall is not None else []
-        module = ["env", *patience, sys.executable, "-m", "phalanx.testing.open_books", str(books)]
+        # One that has only just started is deaf to the signal that asks for its books; it would end it otherwise.
+        deaf = ["/bin/sh", "-c", "trap '' USR1; exec env \"$@\"", "sh"]
+        module = [*deaf, *patience, sys.executable, "-m", "phalanx.testing.open_books", str(books)]
         self.processes.start(name, [*module, *run, *(words or _LEASE_WORDS)])
 
     def create(self, objects: Iterable[Manifest]) -> list[Manifest]:
@@ -127,8 +129,12 @@ class Rig:
     def _ask_books(self, replica: str) -> Books:
         path = self._books(replica)
         path.unlink(missing_ok=True)
-        os.kill(self.processes.pids[replica], signal.SIGUSR1)
-        self.wait(path.exists, f"the books of {replica}")
+
+        def answered() -> bool:
+            os.kill(self.processes.pids[replica], signal.SIGUSR1)
+            return path.exists()
+
+        self.wait(answered, f"the books of {replica}")
         found: Books = json.loads(path.read_text())
         return found
 
