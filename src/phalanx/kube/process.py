@@ -137,5 +137,5 @@ async def _until_stopped(scheduler: Scheduler, leader: Leader | None, watch: Pol
         await leader.release()
     for task in work:
         task.cancel()
-    await asyncio.gather(*work, return_exceptions=True)
+    await asyncio.wait(work, timeout=FAREWELL)
     return 0

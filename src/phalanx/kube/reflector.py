@@ -90,9 +90,9 @@ class Reflector:
                 try:
                     await self._stream
                 except asyncio.CancelledError:
-                    # Either `relist` ended the stream, or somebody ends this reflector.
-                    if not self._stream.cancelled() or self._version is not None:
-                        self._stream.cancel()
+                    # Either `relist` ended the stream, or somebody ends this reflector and the stream with it.
+                    task = asyncio.current_task()
+                    if task is None or task.cancelling():
                         raise
                 self._failures = 0
                 # A server that ends every watch at once must not be asked in a hot loop.
@@ -132,7 +132,8 @@ class Reflector:
         """Sleep, unless somebody asks for a fresh list: a new leader waits for it."""
         self._asked.clear()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._asked.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._asked.wait()
 
     async def _list(self) -> None:
         seen: set[str] = set()

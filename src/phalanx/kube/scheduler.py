@@ -159,7 +159,9 @@ class Scheduler:
         first = True
         while True:
             try:
-                await asyncio.wait_for(self._wake.wait(), TICK)
+                # Not wait_for: until Python 3.12 it may lose a cancellation that comes together with the answer.
+                async with asyncio.timeout(TICK):
+                    await self._wake.wait()
             except TimeoutError:
                 self.status.flush()
             self._wake.clear()
