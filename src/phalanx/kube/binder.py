@@ -138,6 +138,9 @@ class Binder:
         if not isinstance(event, TaskSeen) or event.task.uid != bind.uid:
             return Settled(bind, Result.REFUSED, "the pod was made anew or cannot be read any more")
         now = event.task
+        if self._feed.of(PODS, bind.uid) is None:
+            # The watch told of its deletion while this answer was on its way: taken in, it would be there for ever.
+            return Settled(bind, Result.REFUSED, "the pod is gone")
         if now.node is not None:
             self._feed.put(PODS, raw)
             if now.node == bind.node:

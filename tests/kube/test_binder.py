@@ -1,0 +1,71 @@
+"""The binder reads the truth back, and never takes in more than is true."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from phalanx.kube.binder import Binder, Settled
+from phalanx.kube.client import Reply
+from phalanx.kube.feed import Feed
+from phalanx.kube.kinds import PODS
+from phalanx.kube.log import Log
+from phalanx.model.outcome import Result
+from phalanx.model.plan import Bind
+from phalanx.testing.objects import pod_manifest
+from phalanx.world.world import World
+
+
+class Server:
+    """Answers a bind with a conflict, and a read with the pod; something may happen before that answer arrives."""
+
+    def __init__(self, pod: dict[str, Any], meanwhile: Callable[[], None]) -> None:
+        self._pod = pod
+        self._meanwhile = meanwhile
+
+    async def request(self, method: str, path: str, **_: object) -> Reply:
+        del path
+        if method == "POST":
+            return Reply(409, b"{}", {})
+        self._meanwhile()
+        return Reply(200, msgspec.json.encode(self._pod), {})
+
+
+def settled(node: str | None, *, deleted: bool) -> tuple[Result, World]:
+    """Bind a pod that turns out to be on `node`, perhaps deleted while that is read."""
+    pod = pod_manifest("a", node=None)
+    pod["metadata"] |= {"uid": "u", "resourceVersion": "1"}
+    world = World()
+    feed = Feed(world, ("phalanx",))
+    feed.put(PODS, msgspec.Raw(msgspec.json.encode(pod)))
+    later = {**pod, "metadata": {**pod["metadata"], "resourceVersion": "2"}, "spec": {**pod["spec"], "nodeName": node}}
+    gone = msgspec.Raw(msgspec.json.encode(later))
+    found: list[Settled] = []
+
+    async def bind() -> None:
+        server = Server(later, lambda: feed.gone(PODS, gone) if deleted else None)
+        binder = Binder(server, feed, world, ("phalanx",), lambda: True, found.append, Log())  # type: ignore[arg-type]
+        work = asyncio.create_task(binder.run())
+        binder.submit([Bind("default/a", "u", "n1", "default/a", "Pod/u")])
+        await binder.settle()
+        work.cancel()
+
+    asyncio.run(bind())
+    return found[0].result, world
+
+
+def test_a_conflict_because_it_landed_already_is_a_success() -> None:
+    result, world = settled("n1", deleted=False)
+    assert (result, world.tasks["u"].node) == (Result.OK, "n1")
+
+
+def test_a_pod_that_somebody_else_bound_is_theirs() -> None:
+    result, world = settled("n2", deleted=False)
+    assert (result, world.tasks["u"].node) == (Result.REFUSED, "n2")
+
+
+def test_a_pod_deleted_while_it_was_read_does_not_come_back_as_a_ghost() -> None:
+    result, world = settled("n2", deleted=True)
+    assert result is Result.REFUSED
+    assert world.tasks == {}
