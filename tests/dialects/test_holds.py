@@ -64,7 +64,6 @@ def test_a_hard_constraint_of_the_spec_holds_the_pod(spec: dict[str, Any], field
         ("annotations", "gpu-fraction", PARTS),
         ("annotations", "gpu-memory", PARTS),
         ("annotations", "gpu-fraction-num-devices", PARTS),
-        ("annotations", "pod-group-name", "gangs of KAI are not read by this version"),
         ("annotations", "scheduling.k8s.io/group-name", "gangs of Volcano are not read by this version"),
         ("annotations", "gang.scheduling.koordinator.sh/name", "gangs of Koordinator are not read by this version"),
         ("annotations", "yunikorn.apache.org/task-group-name", "gangs of YuniKorn are not read by this version"),

@@ -8,6 +8,7 @@ from phalanx.engine.actions.allocate import Allocate
 from phalanx.engine.plugins.gang import Gang
 from phalanx.engine.plugins.resource_fit import Point, ResourceFit, Weight
 from phalanx.engine.policy import Policy, Weighted
+from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
 from phalanx.policy.load import PolicyError, load_policy, parse_policy
 
 
@@ -30,14 +31,14 @@ def test_a_file_that_gives_everything_is_that_policy() -> None:
         "RequestedToCapacityRatio", {"example.com/dongle": Weight(20), "cpu": Weight()}, [Point(0, 0), Point(80, 10)]
     )
     assert parse_policy(text, "my.yaml") == Policy(
-        "my.yaml", (Allocate(),), (Weighted(fit, 2.5), Weighted(Gang(), 1)), ("volcano", "mine"), 500
+        "my.yaml", (Allocate(),), (Weighted(fit, 2.5), Weighted(Gang(), 1)), ("volcano", "mine"), 500, QuotaThenWeight()
     )
 
 
 def test_what_is_given_replaces_and_lists_do_not_merge() -> None:
     default = load_policy("default")
     assert parse_policy("{extends: default, plugins: [{name: gang}]}", "my.yaml") == Policy(
-        "my.yaml", default.actions, (Weighted(Gang(), 1),), default.scheduler_names, default.search_steps
+        "my.yaml", default.actions, (Weighted(Gang(), 1),), default.scheduler_names, default.search_steps, default.share
     )
 
 
@@ -47,7 +48,7 @@ def test_a_file_extends_another_relative_to_itself(tmp_path: Path) -> None:
     (tmp_path / "team" / "mine.yaml").write_text("{extends: ../base.yaml, schedulerNames: [mine]}")
     path = str(tmp_path / "team" / "mine.yaml")
     default = load_policy("default")
-    assert load_policy(path) == Policy(path, default.actions, default.plugins, ("mine",), 7)
+    assert load_policy(path) == Policy(path, default.actions, default.plugins, ("mine",), 7, default.share)
 
 
 def test_the_mistakes_of_a_file_and_of_what_it_extends_come_together(tmp_path: Path) -> None:

@@ -97,8 +97,16 @@ def test_an_argument_says_what_it_may_be(arguments: str, said: str) -> None:
         ("plugins: [{name: gang, weight: .nan}]", f"plugins[0].weight: found nan, {WEIGHTS}"),
         ("plugins: [{name: gang, weight: 1000001}]", f"plugins[0].weight: found 1000001, {WEIGHTS}"),
         ("share: quota_then_weight", "share: found 'quota_then_weight', allowed is a map with name, arguments"),
-        ("share: {name: quota}", "share.name: 'quota': unknown share (allowed: quota_then_weight)"),
-        ("share: {name: quota_then_weight, arguments: {k: 1}}", f"share.arguments.k: {NOTHING}"),
+        ("share: {name: quota}", "share.name: 'quota': unknown share (allowed: quota_then_weight, weighted)"),
+        ("share: {name: quota_then_weight, arguments: {k: -1}}", "share.arguments.k: found -1.0, allowed is 0 to 100"),
+        (
+            "share: {name: quota_then_weight, arguments: {memory: {halfLife: never}}}",
+            "share.arguments.memory.halfLife: found 'never', allowed is a duration such as 10s, 5m or 1h30m",
+        ),
+        (
+            "share: {name: quota_then_weight, arguments: {memory: {window: 1s}}}",
+            "share.arguments.memory.window: found 1 s, allowed is 1m to 366d",
+        ),
         ("search: 20000", "search: found 20000, allowed is a map with steps"),
         ("search: {steps: 1.5}", "search.steps: found 1.5, allowed is a whole number from 1 to 1000000000"),
         ("share: {name: 2026-99-99}", "share.name: found '2026-99-99', which has no value in YAML; put it in quotes"),

@@ -20,7 +20,8 @@ def test_the_presets_are_these_and_use_built_in_plugins_alone() -> None:
 def test_default_packs_gangs_and_keeps_others_off_gpu_nodes() -> None:
     assert listed("default") == [
         ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("pod_anti_affinity", 1), ("host_ports", 1),
-        ("resource_fit", 1), ("scarce_resources", 4), ("gang", 1), ("priority", 1), ("arrival", 1),
+        ("resource_fit", 1), ("scarce_resources", 4), ("ageing", 1), ("gang", 1), ("quota", 1), ("fairness", 1),
+        ("patience", 1), ("priority", 1), ("arrival", 1),
     ]  # fmt: skip
 
 
@@ -50,7 +51,10 @@ def test_only_the_baseline_warns_and_only_of_gangs() -> None:
     assert {preset: warnings(load_policy(preset)) for preset in preset_names()} == {
         "default": [],
         "kai": [],
-        "pod-by-pod": ["without gang, every pod is decided alone and gangs are split"],
+        "pod-by-pod": [
+            "without quota, queues get more than their limits",
+            "without gang, every pod is decided alone and gangs are split",
+        ],
     }
 
 
@@ -62,6 +66,7 @@ def test_each_filter_that_is_left_out_is_warned_of_and_so_is_a_weight_without_ef
         "without pod_anti_affinity, the required anti-affinity of running pods is not honoured",
         "without host_ports, two pods with one host port may go to one node, where the second one fails",
         "without resource_fit, nodes are given more than they have, and their kubelets refuse the pods",
+        "without quota, queues get more than their limits",
         "without gang, every pod is decided alone and gangs are split",
         "without an action such as allocate, nothing is ever placed",
         "the weight of arrival has no effect: it does not score",

@@ -91,7 +91,7 @@ def test_its_arguments_are_checked_as_carefully(install: Install) -> None:
         "my.yaml:3: plugins[0].arguments.wait: found 'soon', allowed is a duration such as 10s, 5m or 1h30m",
         "my.yaml:3: plugins[0].arguments.pair: found a list, allowed is a list of 2",
         "my.yaml:3: plugins[0].arguments.many[0]: found 1, allowed is text",
-        "my.yaml:3: plugins[0].arguments.maybe: found 'x': Expected `int | null`, got `str`",
+        "my.yaml:3: plugins[0].arguments.maybe: found 'x', allowed is a whole number",
     ]
     assert mistakes("{name: beta}") == ["my.yaml:3: plugins[0].arguments.wait: missing, it has no default"]
 
@@ -125,7 +125,7 @@ def test_an_entry_point_that_is_no_whole_plugin_is_refused(install: Install) -> 
         "found '7', allowed is a dataclass derived from phalanx.engine.plugin.Plugin",
         "the class calls itself 'patient', the entry point misnamed",
         "has room() but not refusals(), so that nobody could be told why a node is full",
-        "has none of room(), score(), gang_key(), check(), so it does nothing",
+        "has none of room(), score(), gang_key(), queue_key(), check(), so it does nothing",
     ]
 
 

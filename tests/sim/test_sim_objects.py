@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from phalanx.model.events import NodeSeen, Refused, TaskSeen
+from phalanx.model.events import NodeSeen, PriorityClassSeen, Refused, TaskSeen
 from phalanx.sim.manifests import Document
 from phalanx.sim.objects import Objects, read_objects
 
@@ -40,7 +40,8 @@ def test_pods_nodes_and_the_pods_of_controllers_are_read_and_unknown_kinds_count
 
 def test_a_class_may_stand_after_the_pods_that_name_it() -> None:
     gold = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "gold"}, "value": 9}
-    (event,) = read(pod("a", priorityClassName="gold"), gold).events
+    seen, event = read(pod("a", priorityClassName="gold"), gold).events
+    assert seen == PriorityClassSeen("gold", 9)
     assert isinstance(event, TaskSeen)
     assert event.task.shape.priority == 9
 

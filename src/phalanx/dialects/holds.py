@@ -6,7 +6,7 @@ A pod that was bound against its own rules cannot be taken back, so what is not 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from phalanx.dialects import native, objects
+from phalanx.dialects import kai_pods, native, objects
 from phalanx.model.quantity import shown
 from phalanx.model.task import Hold
 
@@ -34,7 +34,6 @@ _ANNOTATIONS = {
     "gpu-fraction": "parts of a GPU are not given out by this version",
     "gpu-memory": "parts of a GPU are not given out by this version",
     "gpu-fraction-num-devices": "parts of a GPU are not given out by this version",
-    "pod-group-name": "gangs of KAI are not read by this version",
     "scheduling.k8s.io/group-name": "gangs of Volcano are not read by this version",
     "gang.scheduling.koordinator.sh/name": "gangs of Koordinator are not read by this version",
     "yunikorn.apache.org/task-group-name": "gangs of YuniKorn are not read by this version",
@@ -100,7 +99,11 @@ def _of_node_features(spec: objects.PodSpec) -> Iterator[Hold]:
 
 
 def _of_two_gangs(spec: objects.PodSpec, annotations: dict[str, str]) -> Iterator[Hold]:
-    references = (("spec.schedulingGroup", spec.scheduling_group), ("spec.workloadRef", spec.workload_ref))
+    references = (
+        ("spec.schedulingGroup", spec.scheduling_group),
+        ("spec.workloadRef", spec.workload_ref),
+        (f"metadata.annotations[{kai_pods.POD_GROUP}]", annotations.get(kai_pods.POD_GROUP)),
+    )
     named = [field for field, value in references if value is not None]
     given = [key for key in native.DEFINING if key in annotations]
     # A gang with its minimum can be compared with what the object of the reference says; anything less cannot.

@@ -7,9 +7,10 @@ object says, so there the first mistake is only remembered, and reading goes on.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
+import msgspec.structs
 
 from phalanx.model.quantity import shown
 from phalanx.model.task import Hold
@@ -29,6 +30,7 @@ _TOKEN = re.compile(r"\.(?P<name>\w+)|\[(?P<index>[0-9]+)\]|\[\.\.\.\]")
 _ERROR = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
 _EXPECTED = re.compile(r"Expected `(?P<types>[^`]*)`(?P<bound> [<>]=? -?[0-9]+)?.*", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(?P<name>[^`]*)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`")
 _WORDS = {
     "str": "a string", "int": "a whole number", "float": "a number", "bool": "true or false",
     "object": "a map", "array": "a list",
@@ -68,6 +70,12 @@ def is_name(text: str) -> bool:
     return len(text) <= NAME_MAX and _NAME.fullmatch(text) is not None
 
 
+def check_name(text: str, field: str) -> None:
+    """Raise if Kubernetes would not take this as the name of an object."""
+    if not is_name(text):
+        raise FieldError(field, f"found {shown(text)}, allowed is {NAME_ALLOWED}")
+
+
 def is_resource(text: str) -> bool:
     """Tell whether this can be the name of a resource."""
     return _RESOURCE.fullmatch(text) is not None
@@ -80,8 +88,11 @@ def under(path: str, key: str) -> str:
     return f"{path}[{key if re.fullmatch(r'[!-Z^-~]{1,316}', key) else shown(key)}]"
 
 
-def of_wrong_type(error: str, document: Any) -> tuple[str, str]:
-    """Turn the decoder's error into the field and the sentence, with what really stands there."""
+def of_wrong_type(error: str, document: Any, type_: Any = None) -> tuple[str, str]:
+    """Turn the decoder's error into the field and the sentence, with what really stands there.
+
+    `type_`: what the document was decoded to.
+    """
     parts = _ERROR.fullmatch(error)
     assert parts is not None
     field, found = _follow(document, parts["path"] or "")
@@ -90,6 +101,8 @@ def of_wrong_type(error: str, document: Any) -> tuple[str, str]:
         return field, f"found the key {shown(odd)}, allowed is a string (in quotes)"
     if missing := _MISSING.fullmatch(parts["what"]):
         return f"{field}.{missing['name']}".lstrip("."), "missing"
+    if unknown := _UNKNOWN.fullmatch(parts["what"]):
+        return under(field, unknown["name"]), f"unknown field, allowed is {', '.join(_fields(type_, field))}"
     expected = _EXPECTED.fullmatch(parts["what"])
     if expected is None:
         return field, parts["what"]
@@ -114,3 +127,13 @@ def _follow(document: Any, path: str) -> tuple[str, Any]:
             key = next(key for key, one in value.items() if not isinstance(one, str))
             field, value = under(field, key), value[key]
     return field, value
+
+
+def _fields(type_: Any, path: str) -> list[str]:
+    """Return the fields that an object has at a path such as `spec`."""
+    for step in path.split("."):
+        inner = next(one.type for one in msgspec.structs.fields(type_) if one.encode_name == step)
+        type_ = next(
+            one for one in (inner, *get_args(inner)) if isinstance(one, type) and issubclass(one, msgspec.Struct)
+        )
+    return [one.encode_name for one in msgspec.structs.fields(type_)]

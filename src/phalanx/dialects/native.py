@@ -45,9 +45,6 @@ def membership(annotations: dict[str, str], namespace: str, mistakes: Mistakes) 
     gang = annotations.get(GANG)
     try:
         if gang is None:
-            # These two mean something for a pod by itself; `holds` looks for those that do not.
-            _flag(PREEMPTIBLE, annotations)
-            _seconds(PATIENCE, annotations)
             return None
         return _membership(namespace, gang, tuple(map(annotations.get, _OF_GANG)))
     except FieldError as mistake:
@@ -75,10 +72,30 @@ def refine(said: Membership, annotations: dict[str, str], mistakes: Mistakes) ->
 
 def expected_runtime(annotations: dict[str, str], mistakes: Mistakes) -> float | None:
     """Return how long the pod will run, as its owner says."""
-    if EXPECTED_RUNTIME not in annotations:
+    return _noted_seconds(EXPECTED_RUNTIME, annotations, mistakes)
+
+
+def patience_alone(annotations: dict[str, str], mistakes: Mistakes) -> float | None:
+    """Return how long a pod in no gang gladly lets others pass."""
+    return _noted_seconds(PATIENCE, annotations, mistakes)
+
+
+def preemptible_alone(annotations: dict[str, str], mistakes: Mistakes) -> bool | None:
+    """Tell whether a pod in no gang may be preempted; None: it does not say."""
+    if PREEMPTIBLE not in annotations:
         return None
     try:
-        return _seconds(EXPECTED_RUNTIME, annotations)
+        return _flag(PREEMPTIBLE, annotations)
+    except FieldError as mistake:
+        mistakes.note(mistake.field, mistake.message)
+        return None
+
+
+def _noted_seconds(key: str, annotations: dict[str, str], mistakes: Mistakes) -> float | None:
+    if key not in annotations:
+        return None
+    try:
+        return _seconds(key, annotations)
     except FieldError as mistake:
         mistakes.note(mistake.field, mistake.message)
         return None

@@ -38,6 +38,12 @@ class Metadata(Struct, gc=False, rename="camel"):
     owner_references: list[Owner] | None = None
 
 
+class Versioned(Metadata, gc=False, rename="camel"):
+    """What every object has, and how often its spec was written."""
+
+    generation: int | None = None
+
+
 class Resources(Struct, gc=False):
     """Requests and limits of a container or of a pod."""
 

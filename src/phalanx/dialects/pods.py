@@ -1,9 +1,9 @@
 """Pod objects to tasks."""
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from phalanx.dialects import constraints, holds, native, objects, workload_pods
+from phalanx.dialects import constraints, holds, kai_pods, native, objects, workload_pods
 from phalanx.dialects.mistakes import NAME_ALLOWED, Mistakes, is_name
 from phalanx.dialects.shapes import shape_of
 from phalanx.dialects.timestamps import moment
@@ -36,7 +36,8 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
     created = moment(meta.creation_timestamp, "metadata.creationTimestamp", mistakes) or 0.0
     shape = shape_of(pod, namespace, mistakes, on_node=node is not None)
     # A bad annotation on a pod that runs already takes it out of its gang and not out of the books.
-    membership = _membership(spec, annotations, namespace, mistakes)
+    membership = _membership(pod, namespace, mistakes)
+    alone = _alone(pod, shape.priority, mistakes) if membership is None else _Alone()
     deleted = moment(meta.deletion_timestamp, "metadata.deletionTimestamp", mistakes)
     return Task(
         uid=meta.uid or f"{namespace}/{name}",
@@ -57,27 +58,46 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
         nominated=_checked(nominated, "status.nominatedNodeName", mistakes) if nominated else None,
         labels=labels,
         repels=constraints.repels(spec.affinity, namespace, mistakes) if spec.affinity else (),
-        queue=native.queue(labels, mistakes),
+        queue=native.queue(labels, mistakes) or kai_pods.queue(labels, scheduler, mistakes),
+        preemptible=alone.preemptible,
+        patience=alone.patience,
         expected_runtime=native.expected_runtime(annotations, mistakes),
         hold=mistakes.first or (_hold(pod, state) if ours else None),
     )
 
 
-def _membership(
-    spec: objects.PodSpec, annotations: dict[str, str], namespace: str, mistakes: Mistakes
-) -> Membership | None:
+def _membership(pod: objects.Pod, namespace: str, mistakes: Mistakes) -> Membership | None:
     """Return what a pod says of its gang.
 
     A pod may have annotations and a reference: Job controllers set `schedulingGroup` on pods of whose annotations
     they know nothing. Then the annotations describe the gang, and the object that it refers to must not object.
     """
-    referred = workload_pods.membership(spec, namespace, mistakes)
+    annotations, labels = pod.metadata.annotations or {}, pod.metadata.labels or {}
+    referred = workload_pods.membership(pod.spec, namespace, mistakes)
+    if referred is None:
+        referred = kai_pods.membership(annotations, labels, namespace, mistakes)
     own = native.membership(annotations, namespace, mistakes)
     if referred is None:
         return own
     if own is None or own.minimum is None:
         return native.refine(referred, annotations, mistakes)
     return replace(own, owner=referred.owner, group=referred.group, replica=referred.replica)
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """What a pod in no gang says of itself; the members of a gang say it in their membership."""
+
+    preemptible: bool = True
+    patience: float | None = None
+
+
+def _alone(pod: objects.Pod, priority: int, mistakes: Mistakes) -> _Alone:
+    annotations, scheduler = pod.metadata.annotations or {}, pod.spec.scheduler_name or ""
+    preemptible = native.preemptible_alone(annotations, mistakes)
+    if preemptible is None:
+        preemptible = kai_pods.preemptible_alone(pod.metadata.labels or {}, scheduler, priority, mistakes)
+    return _Alone(preemptible, native.patience_alone(annotations, mistakes))
 
 
 def _state(pod: objects.Pod) -> State:

@@ -10,10 +10,12 @@ from typing import Any
 
 import msgspec
 
-from phalanx.dialects import objects, workload, workload_objects
+from phalanx.dialects import kai, kai_groups, kai_objects, objects, queue_objects, queues, workload, workload_objects
+from phalanx.dialects.kinds import called
 from phalanx.dialects.mistakes import NAME_ALLOWED, UNREADABLE, FieldError, is_name, of_wrong_type, one_of
 from phalanx.dialects.nodes import read_node
 from phalanx.dialects.pods import read_pod
+from phalanx.dialects.priority_classes import VERSIONS, PriorityClass, read_class
 from phalanx.dialects.salvage import on_which_node, salvage
 from phalanx.model.events import Event, NamespaceSeen, NodeSeen, Refused, TaskSeen
 from phalanx.model.quantity import shown
@@ -62,6 +64,16 @@ _KINDS = {
         **_groups(workload_objects.Templates, workload.read_templates, *workload.CONDITIONS),
     },
     (workload.GROUP, "PodGroup"): _groups(workload_objects.PodGroup, workload.read_group, *workload.CONDITIONS),
+    (workload.GROUP, "PriorityClass"): dict.fromkeys(VERSIONS, _kind(PriorityClass, lambda one, _: read_class(one))),
+    (queues.GROUP, queues.KIND): {
+        queues.VERSION: _kind(queue_objects.Queue, lambda queue, _: queues.read_queue(queue))
+    },
+    (kai.GROUP, "Queue"): {kai.QUEUE_VERSION: _kind(kai_objects.Queue, lambda queue, _: kai.read_queue(queue))},
+    (kai.GROUP, "PodGroup"): {
+        kai_groups.GROUP_VERSION: _kind(
+            kai_objects.PodGroup, lambda group, _: kai_groups.read_group(group), namespaced=True
+        )
+    },
 }
 
 
@@ -79,8 +91,8 @@ def read(document: Mapping[str, Any], schedulers: Collection[str]) -> Event | No
     reader = readers.get(version) if isinstance(version, str) else None
     if reader is None:
         name = _name(document, namespaced=any(one.namespaced for one in readers.values()))
-        return Refused(kind, name, "apiVersion", one_of(version, tuple(readers)))
-    return _read(kind, reader, document, schedulers)
+        return Refused(called(kind, version), name, "apiVersion", one_of(version, tuple(readers)))
+    return _read(called(kind, version), reader, document, schedulers)
 
 
 def _read(kind: str, reader: _Kind, document: Mapping[str, Any], schedulers: Collection[str]) -> Event:
@@ -89,7 +101,7 @@ def _read(kind: str, reader: _Kind, document: Mapping[str, Any], schedulers: Col
     except FieldError as mistake:
         field, message = mistake.field, mistake.message
     except UNREADABLE as error:
-        field, message = of_wrong_type(str(error), document)
+        field, message = of_wrong_type(str(error), document, reader.type)
     name = _name(document, namespaced=reader.namespaced)
     if reader.type is objects.Pod and on_which_node(document) is not None:
         return TaskSeen(salvage(document, schedulers, name, Hold(field, message)))
@@ -114,7 +126,7 @@ def _read_again(kind: str, data: bytes | msgspec.Raw, schedulers: Collection[str
     try:
         document = msgspec.json.decode(data)
     except UNREADABLE as error:
-        return Refused(kind, "", "", f"found no JSON: {shown(str(error))}")
+        return Refused(called(kind, api_version), "", "", f"found no JSON: {shown(str(error))}")
     # The items of a list do not say what they are.
     whole = {"apiVersion": api_version, "kind": kind, **document} if isinstance(document, dict) else document
     return read(whole, schedulers)

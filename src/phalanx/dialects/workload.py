@@ -8,8 +8,9 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from phalanx.dialects import objects
 from phalanx.dialects import workload_objects as api
-from phalanx.dialects.mistakes import NAME_ALLOWED, FieldError, is_name, one_of
+from phalanx.dialects.mistakes import FieldError, check_name, one_of
 from phalanx.model.events import GroupsSeen
 from phalanx.model.gang import Condition, Group
 from phalanx.model.quantity import shown
@@ -36,7 +37,7 @@ def read_workload(workload: api.Workload, api_version: str) -> GroupsSeen:
     groups: dict[str, Group] = {}
     for index, one in enumerate(workload.spec.pod_groups or ()):
         path = f"spec.podGroups[{index}]"
-        _check_name(one.name, f"{path}.name")
+        check_name(one.name, f"{path}.name")
         if one.name in groups:
             raise FieldError(
                 f"{path}.name", f"found {shown(one.name)} again, allowed is a name that no other group has"
@@ -75,19 +76,14 @@ def read_group(group: api.PodGroup, api_version: str) -> GroupsSeen:
     return replace(seen, condition=_condition(group.status, CONDITIONS[api_version]))
 
 
-def _seen(kind: str, meta: api.Metadata, api_version: str, groups: tuple[Group, ...]) -> GroupsSeen:
+def _seen(kind: str, meta: objects.Versioned, api_version: str, groups: tuple[Group, ...]) -> GroupsSeen:
     namespace = meta.namespace or "default"
-    _check_name(meta.name, "metadata.name")
-    _check_name(namespace, "metadata.namespace")
+    check_name(meta.name, "metadata.name")
+    check_name(namespace, "metadata.namespace")
     return GroupsSeen(f"{kind} {namespace}/{meta.name}", groups, api_version, meta.uid or "", meta.generation or 0)
 
 
-def _check_name(name: str, field: str) -> None:
-    if not is_name(name):
-        raise FieldError(field, f"found {shown(name)}, allowed is {NAME_ALLOWED}")
-
-
-def _deletion(meta: api.Metadata) -> str | None:
+def _deletion(meta: objects.Versioned) -> str | None:
     # A finalizer keeps a PodGroup until its last pod is gone; whoever deleted it wants no more of them to start.
     return None if meta.deletion_timestamp is None else "metadata.deletionTimestamp: it is being deleted"
 

@@ -7,12 +7,6 @@ from msgspec import Struct
 from phalanx.dialects import objects
 
 
-class Metadata(objects.Metadata, gc=False, rename="camel"):
-    """What every object has, and how often its spec was written."""
-
-    generation: int | None = None
-
-
 class GangPolicy(Struct, gc=False, rename="camel"):
     """All or nothing from so many pods on."""
 
@@ -42,14 +36,14 @@ class WorkloadSpec(Struct, gc=False, rename="camel"):
 class Workload(Struct, gc=False):
     """A v1alpha1 Workload: it holds its groups itself."""
 
-    metadata: Metadata
+    metadata: objects.Versioned
     spec: WorkloadSpec
 
 
 class Templates(Struct, gc=False):
     """A later Workload: templates of PodGroups, which do not bind anybody."""
 
-    metadata: Metadata
+    metadata: objects.Versioned
 
 
 class Topology(Struct, gc=False):
@@ -96,6 +90,6 @@ class PodGroupStatus(Struct, gc=False):
 class PodGroup(Struct, gc=False):
     """A PodGroup."""
 
-    metadata: Metadata
+    metadata: objects.Versioned
     spec: PodGroupSpec
     status: PodGroupStatus | None = None

@@ -1,7 +1,5 @@
 """The one door: decide(snapshot, policy) -> plan."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from phalanx.engine.placing import place
@@ -27,7 +25,8 @@ def open_session(snapshot: Snapshot, policy: Policy) -> Session:
     declared = [(plugin, plugin.columns(snapshot)) for plugin in plugins]
     columns = {name: array for _, own in declared for name, array in own.items()}
     charges = tuple(plugin.charge for plugin, own in declared if own)
-    return Session.open(snapshot, columns, charges, lambda session, unit: place(session, policy, unit))
+    shares = policy.share.deserved(snapshot) if policy.share is not None and snapshot.queues.resources else None
+    return Session.open(snapshot, columns, charges, lambda session, unit: place(session, policy, unit), shares)
 
 
 def _steps(session: Session, policy: Policy) -> tuple[Step, ...]:
@@ -54,8 +53,7 @@ def _requeued(reason: Reason, gang: Gang, times: int) -> Reason:
     if not times:
         return reason
     often = "once" if times == 1 else f"{times} times"
-    text = f"{reason.text}; queued again after its start timeout of {gang.start_timeout:g} s, {often}"
-    return replace(reason, text=text)
+    return reason.adding(f"queued again after its start timeout of {gang.start_timeout:g} s, {often}")
 
 
 def _binds(snapshot: Snapshot, entry: Placed) -> list[Bind]:

@@ -21,14 +21,10 @@ def explain(session: Session, policy: Policy, shape: int, wanted: int, fit: int,
 def _explain(session: Session, policy: Policy, shape: int, wanted: int, fit: int, own: int) -> Reason:
     nodes = len(session.snapshot.nodes)
     left = np.ones(nodes, np.bool_)
-    ceiling = np.full(nodes, UNLIMITED, np.int64)
     refusals: list[Refusals] = []
     tightest: tuple[int, Filter] | None = None
     for plugin in policy.filters:
         free = plugin.room(session, shape)
-        most = getattr(plugin, "ceiling", None)
-        if plugin.static or most is not None:
-            ceiling = np.minimum(ceiling, free if most is None else most(session, shape))
         refused = np.flatnonzero(left & (free <= 0))
         left[refused] = False
         if len(refused):
@@ -36,7 +32,7 @@ def _explain(session: Session, policy: Policy, shape: int, wanted: int, fit: int
             refusals += [Refusals(plugin.name, count, text) for count, text in counted]
         total = int(np.minimum(free, own).sum())
         tightest = min(tightest or (total, plugin), (total, plugin), key=lambda pair: pair[0])
-    could = int(np.minimum(ceiling, own).sum())
+    could = int(np.minimum(ceiling(session, policy, shape), own).sum())
     # Never is said only where it can be proven: this shape alone would not fit if nobody else were there.
     code = Code.FULL if could >= own else Code.NEVER
     limit = _limit(session, shape, np.flatnonzero(left), tightest) if fit < wanted and not refusals else ""
@@ -44,6 +40,20 @@ def _explain(session: Session, policy: Policy, shape: int, wanted: int, fit: int
     if code is Code.NEVER and could and own == wanted:
         text += f"; with nobody else there, {could} would fit"
     return Reason(code, text, wanted, fit, nodes, tuple(refusals))
+
+
+def ceiling(session: Session, policy: Policy, shape: int) -> Int:
+    """Return how many copies each node would take if nobody else were there, as far as the filters can say."""
+
+    def answer() -> Int:
+        least = np.full(len(session.snapshot.nodes), UNLIMITED, np.int64)
+        for plugin in policy.filters:
+            most = getattr(plugin, "ceiling", None)
+            if plugin.static or most is not None:
+                least = np.minimum(least, plugin.room(session, shape) if most is None else most(session, shape))
+        return least
+
+    return session.once(("ceiling", shape), answer, static=True)
 
 
 def _limit(session: Session, shape: int, roomy: Int, tightest: tuple[int, Filter] | None) -> str:

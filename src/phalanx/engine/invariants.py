@@ -39,6 +39,8 @@ def check(snapshot: Snapshot, policy: Policy, plan: Plan) -> None:
     require(_fits(snapshot, tasks, nodes), "no node is oversubscribed")
     if policy.groups:
         _check_gangs(snapshot, tasks)
+    if policy.counting:
+        require(_within_limits(snapshot, tasks), "no queue gets more than its limit")
 
 
 def _fits(snapshot: Snapshot, tasks: Int, nodes: Int) -> Bool:
@@ -47,6 +49,19 @@ def _fits(snapshot: Snapshot, tasks: Int, nodes: Int) -> Bool:
     np.add.at(asked, nodes, snapshot.requests[snapshot.tasks.shape[tasks]])
     fine: Bool = ((asked <= snapshot.nodes.free) | (asked == 0)).all(axis=1)
     return fine[nodes]
+
+
+def _within_limits(snapshot: Snapshot, tasks: Int) -> Bool:
+    """Return, per bind, whether no queue above it is brought beyond its limit."""
+    table = snapshot.queues
+    asked = np.zeros_like(table.allocated)
+    queue = snapshot.gangs.queue[snapshot.tasks.gang[tasks]]
+    for row in np.unique(queue).tolist():
+        cost = snapshot.requests[snapshot.tasks.shape[tasks[queue == row]]][:, table.columns].sum(axis=0)
+        asked[table.paths[row]] += cost
+    over = np.asarray(((table.allocated + asked > table.limit) & (asked > 0)).any(axis=1), np.bool_)
+    guilty = {row: bool(over[table.paths[row]].any()) for row in np.unique(queue).tolist()}
+    return np.array([not guilty[row] for row in queue.tolist()], np.bool_)
 
 
 def _check_gangs(snapshot: Snapshot, tasks: Int) -> None:

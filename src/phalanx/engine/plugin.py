@@ -8,10 +8,12 @@ method that is there is used. Its fields are its arguments in the policy file.
 | Filter | `room(session, shape) -> int[node]`                | MIN                                      |
 | Score  | `score(session, shape, nodes, copies) -> [entry]`  | weighted sum, rounded to a grid          |
 | Order  | `gang_key(session, units) -> column[unit]`         | lexicographic, in policy order, row last |
+| Order  | `queue_key(session, queues, heads) -> columns`     | lexicographic, in policy order, age last |
 | Veto   | `check(session, unit, taken) -> Reason or None`    | first wins                               |
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -58,6 +60,11 @@ class Plugin:
 
     def charge(self, session: Session, shape: int, nodes: Int, counts: Int) -> None:
         """Bring its columns up to date: `counts[i]` copies of the shape were placed on `nodes[i]`."""
+
+    def refused(self, session: Session, unit: Unit, reason: Reason, prospects: "Prospects") -> Reason:
+        """Take note that the minimum of a gang found no place; return the reason, with more to say or as it is."""
+        del session, unit, prospects
+        return reason
 
 
 @runtime_checkable
@@ -109,14 +116,50 @@ class Order(Protocol):
 
 
 @runtime_checkable
+class QueueOrder(Protocol):
+    """Columns that sort ascending: of sibling queues, the one with the smallest goes first."""
+
+    name: ClassVar[str]
+
+    def queue_key(self, session: Session, queues: Int, heads: "Heads") -> Sequence[Int | Float | Bool]:
+        """Return columns with one entry per queue. `heads` has the unit that stands first in each of them."""
+        ...
+
+
+@runtime_checkable
 class Veto(Protocol):
-    """A last word: asked before the search (`taken` is None) and after it."""
+    """A last word: asked before the search (`taken` is None) and after it.
+
+    A veto that only counts, and never looks at where tasks were placed, also has `copies(session, gang, shape) ->
+    int`: how many more tasks of this shape of the gang's queue it would let pass. Equal tasks are then decided at once.
+    """
 
     name: ClassVar[str]
 
     def check(self, session: Session, unit: Unit, taken: Taken | None) -> Reason | None:
         """Return why this must not be, or None."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """The unit that stands first in each of some queues, and what it asks for."""
+
+    units: Units
+    #: [queue]: index of the unit.
+    index: Int
+    #: [queue, resource], on the resources of the queue table.
+    asks: Int
+
+
+@dataclass(frozen=True, slots=True)
+class Prospects:
+    """What every filter of the policy together says of a shape: int[node]."""
+
+    #: How many copies fit now.
+    room: Callable[[int], Int]
+    #: How many would fit if nobody else were there.
+    most: Callable[[int], Int]
 
 
 class PluginError(Exception):

@@ -1,10 +1,11 @@
 """A policy: which actions, which plugins, which weights. A frozen value, resolved once."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
-from phalanx.engine.plugin import Filter, Order, Plugin, Score, Veto
+from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Veto
 from phalanx.engine.session import Session
+from phalanx.engine.share import Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,19 @@ class Policy:
     scheduler_names: tuple[str, ...] = ("phalanx",)
     #: How many steps a search for victims may take.
     search_steps: int = 20_000
+    #: How the cluster is divided among queues; None: nobody is entitled to anything.
+    share: Share | None = None
     filters: tuple[Filter, ...] = field(init=False, repr=False)
     scores: tuple[tuple[Score, float], ...] = field(init=False, repr=False)
     orders: tuple[Order, ...] = field(init=False, repr=False)
+    queue_orders: tuple[QueueOrder, ...] = field(init=False, repr=False)
     vetoes: tuple[Veto, ...] = field(init=False, repr=False)
+    #: Vetoes that only count.
+    counting: tuple[Any, ...] = field(init=False, repr=False)
+    #: Some veto looks at each unit by itself.
+    choosy: bool = field(init=False, repr=False)
+    #: Plugins that take note of who was refused.
+    noting: tuple[Plugin, ...] = field(init=False, repr=False)
     #: Gangs are decided whole.
     groups: bool = field(init=False, repr=False)
     #: Start timeouts count.
@@ -48,11 +58,16 @@ class Policy:
 
     def __post_init__(self) -> None:
         plugins = [weighted.plugin for weighted in self.plugins]
+        vetoes = tuple(plugin for plugin in plugins if isinstance(plugin, Veto))
         chains = {
             "filters": tuple(plugin for plugin in plugins if isinstance(plugin, Filter)),
             "scores": tuple((one.plugin, one.weight) for one in self.plugins if isinstance(one.plugin, Score)),
             "orders": tuple(plugin for plugin in plugins if isinstance(plugin, Order)),
-            "vetoes": tuple(plugin for plugin in plugins if isinstance(plugin, Veto)),
+            "queue_orders": tuple(plugin for plugin in plugins if isinstance(plugin, QueueOrder)),
+            "vetoes": vetoes,
+            "counting": tuple(veto for veto in vetoes if hasattr(veto, "copies")),
+            "choosy": any(not hasattr(veto, "copies") for veto in vetoes),
+            "noting": tuple(plugin for plugin in plugins if type(plugin).refused is not Plugin.refused),
             "groups": any(plugin.groups for plugin in plugins),
             "requeues": any(plugin.requeues for plugin in plugins),
             "by_count": all(plugin.reach == "node" for plugin in plugins),

@@ -13,6 +13,7 @@ import numpy as np
 from phalanx.engine.units import Taken, Unit
 from phalanx.model.axis import Int
 from phalanx.model.plan import Reason
+from phalanx.model.queue import Placement
 from phalanx.model.snapshot import Snapshot
 
 #: Answers to remember at a time: enough for the shapes that alternate in a backlog.
@@ -62,6 +63,10 @@ class Session:
     #: Everything that a placement changes, by name; plugins add theirs.
     columns: dict[str, Int]
     charges: tuple[Charge, ...] = ()
+    #: [queue, resource]: what each queue is entitled to now, on the axes of the queue table.
+    shares: Int = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    #: How the unit under way wants its nodes, where its queue has a word in it; None: as the policy says.
+    placement: Placement | None = None
     #: Rows that had room when the placement under way started. Scores are normalised over them.
     candidates: Int = field(default_factory=lambda: np.zeros(0, np.int64))
     #: Names the state of the columns: equal versions, equal columns. Answers are remembered by it.
@@ -81,15 +86,18 @@ class Session:
         columns: Mapping[str, Int] | None = None,
         charges: tuple[Charge, ...] = (),
         attempt: Attempt | None = None,
+        shares: Int | None = None,
     ) -> "Session":
         """Start a cycle: private copies of the columns that may change."""
         nodes = snapshot.nodes
         own = {
             "free": nodes.free, "releasing": nodes.releasing, "held": nodes.held, "scored": nodes.scored,
             "device_free": snapshot.devices.free, "place": np.full(len(snapshot.tasks), -1, np.int64),
+            "queue_allocated": snapshot.queues.allocated, "queue_fixed": snapshot.queues.fixed,
         }  # fmt: skip
         copies = {name: array.copy(order="F") for name, array in (own | dict(columns or {})).items()}
-        return cls(snapshot, copies, charges, _holding=bool(nodes.held.any()), _attempt=attempt)
+        entitled = np.zeros_like(snapshot.queues.quota) if shares is None else shares
+        return cls(snapshot, copies, charges, entitled, _holding=bool(nodes.held.any()), _attempt=attempt)
 
     @property
     def free(self) -> Int:
@@ -128,9 +136,22 @@ class Session:
         self.write("free", rows, self.columns["free"][rows] - cost)
         self.write("scored", rows, self.columns["scored"][rows] + counts[:, None] * self.snapshot.scored[shape])
         self.write("place", tasks, nodes)
+        self._charge_queue(shape, tasks)
         for charge in self.charges:
             charge(self, shape, rows, counts)
         self.log.append(Placed(tasks, nodes))
+
+    def _charge_queue(self, shape: int, tasks: Int) -> None:
+        """Charge the queue of these tasks, which is one, and all above it."""
+        table, gangs = self.snapshot.queues, self.snapshot.gangs
+        if not table.resources or not len(tasks):
+            return
+        gang = self.snapshot.tasks.gang[tasks[0]]
+        path = table.paths[int(gangs.queue[gang])]
+        cost = len(tasks) * self.snapshot.requests[shape, table.columns]
+        self.write("queue_allocated", path, self.columns["queue_allocated"][path] + cost)
+        if not gangs.preemptible[gang]:
+            self.write("queue_fixed", path, self.columns["queue_fixed"][path] + cost)
 
     def release_nominations(self, gang: int) -> None:
         """Open the space that is nominated to a gang's tasks: the gang is about to be placed."""

@@ -1,4 +1,4 @@
-"""Units: what is decided at once. The missing minimum of a gang is one; its growth beyond that another.
+"""Units: what is decided at once. The missing minimum of a gang is one; each task of its growth is another.
 
 Without a plugin that groups (`Plugin.groups`), every task is a unit of its own, as in a pod-by-pod scheduler.
 """
@@ -10,7 +10,7 @@ import numpy as np
 from phalanx.model.axis import Bool, Float, Int
 from phalanx.model.gang import Gang, Subgroup
 from phalanx.model.plan import Code, Reason
-from phalanx.model.snapshot import Snapshot
+from phalanx.model.snapshot import UNBOUNDED, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,9 @@ class Units:
 
     gang: Int
     growth: Bool
+    #: How far beyond its minimum the gang is with this unit; 0 for the minimum itself. All gangs of a band take their
+    #: first step beyond before any takes its second.
+    beyond: Int
     priority: Int
     created: Float
     #: A unit's tasks are rows[first : first + count].
@@ -68,47 +71,73 @@ def task_units(snapshot: Snapshot) -> Units:
     priorities = np.fromiter((shape.priority for shape in snapshot.shapes), np.int64, len(snapshot.shapes))
     holds = {task: Reason(Code.HELD, f"{tasks.names[task]} {hold}") for task, hold in tasks.holds.items()}
     return Units(
-        tasks.gang, np.ones(count, np.bool_), priorities[tasks.shape], tasks.created,
+        tasks.gang, np.ones(count, np.bool_), np.zeros(count, np.int64), priorities[tasks.shape], tasks.created,
         rows, (~tasks.held).astype(np.int64), rows, holds,
     )  # fmt: skip
 
 
 def gang_units(snapshot: Snapshot) -> Units:
-    """Return, per gang, a unit for what is missing to its minimum and one for its growth."""
+    """Return, per gang, a unit for what is missing to its minimum and one for each task of its growth."""
     gangs = snapshot.gangs
     needed = np.clip(gangs.minimum - gangs.running, 0, gangs.count)
     grown = np.clip(gangs.maximum - gangs.present - needed, 0, gangs.count - needed)
     plain = ~gangs.intricate & (gangs.running + gangs.count >= gangs.minimum)
     whole = np.flatnonzero(plain & (needed > 0))
-    more = np.flatnonzero(plain & (gangs.count > needed))
-    gang = [whole, more]
-    growth = [np.zeros(len(whole), np.bool_), np.ones(len(more), np.bool_)]
-    first = [gangs.first[whole], gangs.first[more] + needed[more]]
-    count = [needed[whole], grown[more]]
+    parts = _Parts()
+    parts.add(whole, 0, gangs.first[whole], needed[whole])
+    of, step = _steps(np.flatnonzero(plain & (grown > 0)), grown)
+    surplus = np.maximum(gangs.running - gangs.minimum, 0)
+    parts.add(of, surplus[of] + step + 1, gangs.first[of] + needed[of] + step, np.ones(len(of), np.int64))
+    # A gang beyond its maximum has members that wait for nothing but each other.
+    for row in np.flatnonzero(plain & (grown < gangs.count - needed)).tolist():
+        parts.hold(row, growth=True, why=_beyond_maximum(int(gangs.maximum[row])))
     rows = [np.arange(len(snapshot.tasks))]
     filled = len(snapshot.tasks)
-    holds: dict[int, Reason] = {}
-    # A gang beyond its maximum has members that wait for nothing but each other.
-    for position in np.flatnonzero(grown[more] < gangs.count[more] - needed[more]).tolist():
-        holds[len(whole) + position] = _beyond_maximum(int(gangs.maximum[more[position]]))
-    made = len(whole) + len(more)
     # A loop over the few gangs with subgroups, holds or members missing, never over all.
     for row in np.flatnonzero(~plain).tolist():
         for is_growth, tasks, hold in _intricate(snapshot, row):
-            gang.append(np.array([row]))
-            growth.append(np.array([is_growth]))
-            first.append(np.array([filled]))
-            count.append(np.array([len(tasks)]))
+            if is_growth:
+                of, step = _steps(np.array([row]), np.full(row + 1, len(tasks)))
+                parts.add(of, surplus[of] + step + 1, filled + step, np.ones(len(of), np.int64))
+            elif len(tasks):
+                parts.add(np.array([row]), 0, np.array([filled]), np.array([len(tasks)]))
+            if hold is not None:
+                parts.hold(row, growth=is_growth, why=hold)
             rows.append(tasks)
             filled += len(tasks)
-            if hold is not None:
-                holds[made] = hold
-            made += 1
-    of = np.concatenate(gang)
-    return Units(
-        of, np.concatenate(growth), gangs.priority[of], gangs.created[of],
-        np.concatenate(first), np.concatenate(count), np.concatenate(rows), holds,
-    )  # fmt: skip
+    return parts.units(snapshot, np.concatenate(rows))
+
+
+class _Parts:
+    """Columns of units, put together piece by piece."""
+
+    def __init__(self) -> None:
+        self._pieces: list[tuple[Int, Int, Int, Int]] = []
+        self._made = 0
+        self._holds: dict[int, Reason] = {}
+
+    def add(self, gang: Int, beyond: Int | int, first: Int, count: Int) -> None:
+        self._pieces.append((gang, np.broadcast_to(beyond, gang.shape), first, count))
+        self._made += len(gang)
+
+    def hold(self, gang: int, *, growth: bool, why: Reason) -> None:
+        """A unit without tasks, which only says why; of growth, after all that may grow."""
+        self._holds[self._made] = why
+        self.add(np.array([gang]), UNBOUNDED if growth else 0, np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+    def units(self, snapshot: Snapshot, rows: Int) -> Units:
+        gang, beyond, first, count = (np.concatenate(column) for column in zip(*self._pieces, strict=True))
+        gangs = snapshot.gangs
+        return Units(
+            gang, beyond > 0, beyond, gangs.priority[gang], gangs.created[gang], first, count, rows, self._holds
+        )
+
+
+def _steps(rows: Int, counts: Int) -> tuple[Int, Int]:
+    """Return each row as often as it counts, and 0, 1, 2, … along each of them."""
+    many = counts[rows]
+    of = np.repeat(rows, many)
+    return of, np.arange(len(of)) - np.repeat(np.cumsum(many) - many, many)
 
 
 def _beyond_maximum(maximum: int) -> Reason:

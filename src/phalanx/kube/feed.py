@@ -3,12 +3,22 @@
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
+from phalanx.dialects.kinds import called
 from phalanx.dialects.read import read_json
-from phalanx.kube.kinds import WATCHED, Kind
-from phalanx.model.events import Event, GroupsGone, NamespaceGone, NodeGone, TaskGone
+from phalanx.kube.kinds import PODS, QUEUES, WATCHED, Kind
+from phalanx.model.events import (
+    Event,
+    GroupsGone,
+    NamespaceGone,
+    NodeGone,
+    PriorityClassGone,
+    QueueGone,
+    TaskGone,
+)
 from phalanx.world.world import World
 
 
@@ -17,6 +27,7 @@ class _Meta(msgspec.Struct):
     namespace: str = ""
     uid: str = ""
     resourceVersion: str = "0"  # noqa: N815 (the wire's name)
+    generation: int = 0
 
 
 class _Condition(msgspec.Struct):
@@ -30,12 +41,20 @@ class _StatusPart(msgspec.Struct):
     conditions: list[_Condition] | None = None
 
 
-class _Object(msgspec.Struct):
+class _Pod(msgspec.Struct):
     metadata: _Meta
     status: _StatusPart | None = None
 
 
-_object = msgspec.json.Decoder(_Object)
+class _Bare(msgspec.Struct):
+    """Nothing is promised of the status of other systems' objects, so none is read."""
+
+    metadata: _Meta
+    status: msgspec.Raw = msgspec.Raw(b"null")
+
+
+_pod = msgspec.json.Decoder(_Pod)
+_object = msgspec.json.Decoder(_Bare)
 
 
 @dataclass(slots=True)
@@ -48,6 +67,9 @@ class Known:
     version: int
     #: (reason, message) of its PodScheduled=False condition, so that the same is not written again.
     waiting: tuple[str, str] | None = None
+    #: Of Queues alone: the status as the server has it, and the generation that it should speak of.
+    status: Any = None
+    generation: int = 0
 
 
 @dataclass(slots=True)
@@ -80,14 +102,18 @@ class Feed:
 
     def put(self, kind: Kind, raw: msgspec.Raw, *, listed: bool = False) -> str:
         """Take an object as it is now; return its uid. What is older than what we know is passed over."""
-        part = _object.decode(raw)
+        part = _pod.decode(raw) if kind == PODS else _object.decode(raw)
         meta = part.metadata
         version = int(meta.resourceVersion) if meta.resourceVersion.isdigit() else 0
         table = self.known.setdefault(kind, {})
         old = table.get(meta.uid)
         if old is not None and (version < old.version or (version == old.version and not listed)):
             return meta.uid
-        table[meta.uid] = Known(meta.name, meta.namespace, meta.uid, version, _waiting(part))
+        table[meta.uid] = known = Known(meta.name, meta.namespace, meta.uid, version)
+        if isinstance(part, _Pod):
+            known.waiting = _waiting(part)
+        elif kind == QUEUES:
+            known.status, known.generation = msgspec.json.decode(part.status), meta.generation
         if old is None or version > old.version:
             event = read_json(kind.kind, raw, self.schedulers, kind.api_version)
             if event is not None:
@@ -125,26 +151,41 @@ class Feed:
         old = self.known.get(kind, {}).pop(uid, None)
         if old is None:
             return
-        full = f"{old.namespace}/{old.name}" if old.namespace else old.name
-        self.world.refused.pop(f"{kind.kind} {full}", None)
-        event = self._gone_event(kind, old, full)
-        if event is not None:
-            self.world.apply(event)
-
-    def _gone_event(self, kind: Kind, old: Known, full: str) -> Event | None:
-        match kind.kind:
-            case "Pod":
-                return TaskGone(old.uid)
-            case "Node":
-                # A node of the same name may have been made anew before we heard that the old one went.
-                again = any(node.name == old.name for node in self.known[kind].values())
-                return None if again else NodeGone(old.name)
-            case "Namespace":
-                return NamespaceGone(old.name)
-        return GroupsGone(f"{kind.kind} {full}", old.uid)
+        thing, event = object_name(kind, old), _gone_event(kind, old)
+        # A walk over all objects of the kind: not for each pod that ends, but for what is kept by name, and for the
+        # few that could not be read. One of the same name may have been made before we heard that the old one went.
+        kept_by_name = isinstance(event, NodeGone | NamespaceGone | PriorityClassGone)
+        if kept_by_name or thing in self.world.refused:
+            again = any((one.name, one.namespace) == (old.name, old.namespace) for one in self.known[kind].values())
+            if again and not isinstance(event, TaskGone):
+                return
+            if not again and not isinstance(event, QueueGone):
+                self.world.refused.pop(thing, None)
+        self.world.apply(event)
 
 
-def _waiting(part: _Object) -> tuple[str, str] | None:
+def object_name(kind: Kind, known: Known) -> str:
+    """Return what an object is called in books and messages: `Kind namespace/name`."""
+    full = f"{known.namespace}/{known.name}" if known.namespace else known.name
+    return f"{called(kind.kind, kind.api_version)} {full}"
+
+
+def _gone_event(kind: Kind, old: Known) -> Event:
+    match kind.kind:
+        case "Pod":
+            return TaskGone(old.uid)
+        case "Node":
+            return NodeGone(old.name)
+        case "Namespace":
+            return NamespaceGone(old.name)
+        case "PriorityClass":
+            return PriorityClassGone(old.name)
+        case "Queue":
+            return QueueGone(object_name(kind, old), old.uid)
+    return GroupsGone(object_name(kind, old), old.uid)
+
+
+def _waiting(part: _Pod) -> tuple[str, str] | None:
     for condition in (part.status.conditions if part.status else None) or ():
         if condition.type == "PodScheduled" and condition.status == "False":
             return condition.reason, condition.message

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from phalanx.dialects import kai, kai_groups, queues
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -30,4 +32,11 @@ WORKLOAD_KINDS = tuple(
     )
 )
 
-WATCHED = (NODES, NAMESPACES, PODS, *WORKLOAD_KINDS)
+PRIORITY_CLASSES = Kind("PriorityClass", f"{GROUP}/v1", f"/apis/{GROUP}/v1/priorityclasses")
+
+#: Our own queues, and KAI's objects: each is there once its definition was installed.
+QUEUES = Kind(queues.KIND, queues.VERSION, f"/apis/{queues.VERSION}/queues", optional=True)
+KAI_QUEUES = Kind("Queue", kai.QUEUE_VERSION, f"/apis/{kai.QUEUE_VERSION}/queues", optional=True)
+KAI_GROUPS = Kind("PodGroup", kai_groups.GROUP_VERSION, f"/apis/{kai_groups.GROUP_VERSION}/podgroups", optional=True)
+
+WATCHED = (NODES, NAMESPACES, PODS, PRIORITY_CLASSES, QUEUES, KAI_QUEUES, KAI_GROUPS, *WORKLOAD_KINDS)

@@ -9,6 +9,7 @@ not split: what came later is waited for, and nobody steps back.
 import math
 from dataclasses import dataclass, field
 
+from phalanx.model.gang import leaves
 from phalanx.model.task import State, Task
 from phalanx.world.gangs import THERE, credit
 from phalanx.world.world import World
@@ -64,5 +65,5 @@ def split(world: World, key: str) -> bool:
     if not any(task.state in LEFT_BEHIND and task.created <= begun for task in everyone):
         return False
     running, inside = credit(everyone)
-    short = [part.name for part in gang.subgroups if inside.get(part.name, 0) < part.minimum]
+    short = [part.name for part in leaves(gang.subgroups) if inside.get(part.name, 0) < part.minimum]
     return running < gang.minimum or bool(short)

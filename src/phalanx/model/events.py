@@ -1,10 +1,11 @@
 """Everything that can happen. Events are the only way a World changes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from phalanx.model.gang import Condition, Group
 from phalanx.model.node import Node
+from phalanx.model.queue import Queue
 from phalanx.model.task import Task
 
 
@@ -76,6 +77,45 @@ class GroupsGone:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueSeen:
+    """A queue appeared or changed."""
+
+    queue: Queue
+    #: These serve whoever writes the object's status; no decision looks at them.
+    api_version: str = ""
+    generation: int = 0
+    #: `status` as it was read: what was used, so that a restart does not forget it, and the conditions.
+    status: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class QueueGone:
+    """A queue was deleted."""
+
+    #: `Kind name`, as `Queue.object`.
+    object: str
+    #: Of the deleted object: one of the same name that was made since stays. None: whichever is there.
+    uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClassSeen:
+    """A priority class appeared or changed."""
+
+    name: str
+    value: int
+    #: It counts for who names none.
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClassGone:
+    """A priority class was deleted."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """An object could not be read. It is set aside with a sentence; everything else proceeds."""
 
@@ -94,4 +134,18 @@ class Refused:
         return where + self.message
 
 
-Event = NodeSeen | NodeGone | TaskSeen | TaskGone | NamespaceSeen | NamespaceGone | GroupsSeen | GroupsGone | Refused
+Event = (
+    NodeSeen
+    | NodeGone
+    | TaskSeen
+    | TaskGone
+    | NamespaceSeen
+    | NamespaceGone
+    | GroupsSeen
+    | GroupsGone
+    | QueueSeen
+    | QueueGone
+    | PriorityClassSeen
+    | PriorityClassGone
+    | Refused
+)

@@ -14,6 +14,11 @@ class Subgroup:
     topology_preferred: str | None = None
 
 
+def leaves(subgroups: tuple[Subgroup, ...]) -> list[Subgroup]:
+    """Return the subgroups that hold tasks, in order."""
+    return [leaf for part in subgroups for leaf in (leaves(part.children) if part.children else [part])]
+
+
 @dataclass(frozen=True, slots=True)
 class Membership:
     """What one pod says of its gang. Members should agree; what they may differ in is in `world.gangs`."""
@@ -51,6 +56,19 @@ class Group:
     #: Its pods may be evicted one by one; otherwise all of them or none.
     disrupted_singly: bool = True
     topology_required: str | None = None
+    topology_preferred: str | None = None
+    #: Its leaf queue; None: its pods say it.
+    queue: str | None = None
+    #: A tree; empty: it has none.
+    subgroups: tuple[Subgroup, ...] = ()
+    #: The priority class that gives the priority, where `priority` is None. A class that is missing gives the value of
+    #: the cluster's default class, and without one `priority_absent`.
+    priority_class: str | None = None
+    priority_absent: int | None = None
+    #: None: preemptible if the priority is below `fixed_from`, and always where that is None.
+    preemptible: bool | None = None
+    fixed_from: int | None = None
+    created: float | None = None
     #: Why none of its pods may be placed: the field and a sentence.
     hold: str | None = None
 

@@ -1,6 +1,6 @@
 """The plan: the immutable value that a cycle returns. It can be printed, compared and sent as JSON."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import unified_diff
 from enum import Enum
 from typing import Any, NamedTuple
@@ -42,6 +42,10 @@ class Reason:
 
     def __str__(self) -> str:
         return self.text
+
+    def adding(self, more: str) -> "Reason":
+        """Return the reason with something more to say."""
+        return replace(self, text=f"{self.text}; {more}")
 
 
 class Bind(NamedTuple):

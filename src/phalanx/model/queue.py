@@ -1,19 +1,57 @@
-"""A queue owns quota. Without any Queue object there is one, `default`, and it has no bounds."""
+"""A queue: a node in the tree that owns quota. Without any Queue object there is one, `default`, without bounds."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
-from phalanx.model.axis import Amounts
+from phalanx.model.axis import SUM_MAX
+
+#: A quota or a limit that bounds nothing. Sums stop here too, so two of them must never be added unchecked.
+UNLIMITED = SUM_MAX
+#: Weights are counted in thousandths: people write 0.5.
+WEIGHT_ONE = 1000
+
+Placement = Literal["pack", "spread"]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a queue owns of one resource, in smallest units."""
+
+    #: Guaranteed.
+    quota: int = 0
+    limit: int = UNLIMITED
+    #: In thousandths: its part of what others leave idle.
+    weight: int = WEIGHT_ONE
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A node in the tree that owns quota. A resource that is not listed is not governed here."""
+    """A node in the tree. A resource that it does not list is not governed here."""
 
     name: str
+    #: None: directly under the root.
     parent: str | None = None
     priority: int = 0
-    quota: Amounts = field(default_factory=dict[str, int])
-    limit: Amounts = field(default_factory=dict[str, int])
+    terms: Mapping[str, Terms] = field(default_factory=dict[str, Terms])
+    #: May use more than its quota when others leave it idle.
+    borrowing: bool = True
+    #: Seconds; None: its parent's.
+    preempt_min_runtime: float | None = None
+    reclaim_min_runtime: float | None = None
+    #: Whose pods may use it; None: everybody's.
+    namespaces: frozenset[str] | None = None
+    #: None: its parent's, and in the end the policy's.
+    placement: Placement | None = None
+    created: float = 0.0
+    uid: str = ""
+    #: Which object it is, for messages: `Queue`, or `Queue.scheduling.run.ai`.
+    kind: str = "Queue"
+
+    @property
+    def object(self) -> str:
+        """Return `Kind name`."""
+        return f"{self.kind} {self.name}"
 
 
 DEFAULT_QUEUE = Queue("default")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from phalanx.model.axis import Axis, Bool, Float, Int
 from phalanx.model.gang import Gang
 from phalanx.model.node import Taint
-from phalanx.model.queue import Queue
+from phalanx.model.queue_table import QueueTable
 from phalanx.model.selectors import HostPort, LabelSelector
 from phalanx.model.task import Hold, Shape
 from phalanx.model.topology import Domains, domains
@@ -89,6 +89,11 @@ class GangTable:
     present: Int
     #: Has subgroups, a hold, or a member with one: its tasks are chosen one gang at a time.
     intricate: Bool
+    #: Row of its queue; -1 where it has none, and then it is held.
+    queue: Int
+    preemptible: Bool
+    #: Seconds from its creation during which it lets others of its queue pass; 0 where it does not.
+    patience: Float
     #: The same per subgroup, only for gangs that have subgroups.
     running_in: Mapping[int, Mapping[str, int]]
 
@@ -144,5 +149,5 @@ class Snapshot:
     scored: Int
     gangs: GangTable
     tasks: TaskTable
-    queues: tuple[Queue, ...]
+    queues: QueueTable
     repulsions: tuple[Repulsion, ...]

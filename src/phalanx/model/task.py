@@ -81,6 +81,9 @@ class Task:
     #: Required anti-affinity: keeps matching pods out of its domains while it is on a node.
     repels: tuple[PodTerm, ...] = ()
     queue: str | None = None
+    #: Of a pod in no gang; members of one say it in their membership.
+    preemptible: bool = True
+    patience: float | None = None
     #: From the annotation `phalanx.dev/expected-runtime`.
     expected_runtime: float | None = None
 

@@ -11,6 +11,7 @@ _UNHONOURED = {
     "pod_anti_affinity": "the required anti-affinity of running pods is not honoured",
     "host_ports": "two pods with one host port may go to one node, where the second one fails",
     "resource_fit": "nodes are given more than they have, and their kubelets refuse the pods",
+    "quota": "queues get more than their limits",
 }
 
 

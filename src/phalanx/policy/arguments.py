@@ -1,6 +1,7 @@
 """Arguments: what a policy file says of a plugin or an action, as the fields of its dataclass."""
 
 import math
+import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
@@ -26,15 +27,17 @@ def make(document: Document, path: Path, cls: type[Made], given: Any) -> Made | 
     before = len(document.mistakes)
     known = [one for one in fields(cls) if one.init]  # type: ignore[arg-type]
     hints = typing.get_type_hints(cls)
-    names = [one.name for one in known]
+    names = [written(one.name) for one in known]
     for name in given:
         if name not in names:
             document.mistake((*path, name), unknown("argument", name, names))
     for one in known:
-        if one.name not in given and _required(one):
-            document.mistake((*path, one.name), "missing, it has no default")
+        if written(one.name) not in given and _required(one):
+            document.mistake((*path, written(one.name)), "missing, it has no default")
     values = {
-        name: _Converter(document, (*path, name)).convert(given[name], hints[name]) for name in names if name in given
+        one.name: _Converter(document, (*path, name)).convert(given[name], hints[one.name])
+        for one, name in zip(known, names, strict=True)
+        if name in given
     }
     if len(document.mistakes) > before:
         return None
@@ -45,6 +48,12 @@ def make(document: Document, path: Path, cls: type[Made], given: Any) -> Made | 
     except Exception as error:  # noqa: BLE001 (other people's checks may raise anything)
         document.mistake(path, f"{cls.__name__} cannot be made of these: {type(error).__name__}: {error}")
     return None
+
+
+def written(field: str) -> str:
+    """Return a field's name as a policy file has it: `half_life` is `halfLife` there."""
+    first, *others = field.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 def _semantic(document: Document, path: Path, complaint: str, names: Sequence[str]) -> None:
@@ -72,7 +81,9 @@ class _Converter:
         inner = typing.get_args(hint)
         kind = typing.get_origin(hint) or hint
         made: Any
-        if hint is Seconds:
+        if kind in {typing.Union, types.UnionType} and type(None) in inner and len(inner) == 2:
+            made = None if given is None else self.convert(given, next(one for one in inner if one is not type(None)))
+        elif hint is Seconds:
             made = self._seconds(given)
         elif kind is Literal:
             made = self._one_of(given, inner)

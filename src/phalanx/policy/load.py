@@ -6,6 +6,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from phalanx.engine.policy import Policy
+from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
 from phalanx.model.quantity import shown
 from phalanx.policy.document import SIZE_MAX, Document, PolicyError, parse
 from phalanx.policy.sections import Sections, read_sections
@@ -106,7 +107,7 @@ def _policy(name: str, source: _Source) -> Policy:
         raise PolicyError("\n".join(mistakes))
     return Policy(
         name, sections.actions or (), sections.plugins or (),
-        sections.scheduler_names or ("phalanx",), sections.search_steps or 20_000,
+        sections.scheduler_names or ("phalanx",), sections.search_steps or 20_000, sections.share or QuotaThenWeight(),
     )  # fmt: skip
 
 

@@ -8,18 +8,25 @@ from typing import get_type_hints
 
 from phalanx.engine.actions.allocate import Allocate
 from phalanx.engine.plugin import Plugin
+from phalanx.engine.plugins.ageing import Ageing
 from phalanx.engine.plugins.arrival import Arrival
 from phalanx.engine.plugins.balanced_allocation import BalancedAllocation
+from phalanx.engine.plugins.fairness import Fairness
 from phalanx.engine.plugins.gang import Gang
 from phalanx.engine.plugins.host_ports import HostPorts
 from phalanx.engine.plugins.node_affinity import NodeAffinity
 from phalanx.engine.plugins.node_ready import NodeReady
+from phalanx.engine.plugins.patience import Patience
 from phalanx.engine.plugins.pod_anti_affinity import PodAntiAffinity
 from phalanx.engine.plugins.priority import Priority
+from phalanx.engine.plugins.quota import Quota
 from phalanx.engine.plugins.resource_fit import ResourceFit
 from phalanx.engine.plugins.scarce_resources import ScarceResources
 from phalanx.engine.plugins.taints import Taints
 from phalanx.engine.policy import Action
+from phalanx.engine.share import Share
+from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
+from phalanx.engine.shares.weighted import Weighted
 from phalanx.model.quantity import shown
 from phalanx.policy.spelling import unknown
 
@@ -28,16 +35,16 @@ GROUP = "phalanx.plugins"
 
 _BUILT_IN: tuple[type[Plugin], ...] = (
     NodeReady, Taints, NodeAffinity, PodAntiAffinity, HostPorts, ResourceFit,
-    ScarceResources, BalancedAllocation, Gang, Priority, Arrival,
+    ScarceResources, BalancedAllocation, Ageing, Gang, Quota, Fairness, Patience, Priority, Arrival,
 )  # fmt: skip
 
 PLUGINS: Mapping[str, type[Plugin]] = {plugin.name: plugin for plugin in _BUILT_IN}
 ACTIONS: Mapping[str, type[Action]] = {Allocate.name: Allocate}
-#: The ways to divide the cluster among queues. There is one; it matters once there are queues.
-SHARES = ("quota_then_weight",)
+#: The ways to divide the cluster among queues.
+SHARES: Mapping[str, type[Share]] = {share.name: share for share in (QuotaThenWeight, Weighted)}
 
 #: A plugin has at least one of these; a misspelt one would be passed over in silence.
-_METHODS = ("room", "score", "gang_key", "check")
+_METHODS = ("room", "score", "gang_key", "queue_key", "check")
 
 
 class RegistryError(ValueError):
@@ -62,6 +69,13 @@ def action_class(name: str) -> type[Action]:
     if name not in ACTIONS:
         raise RegistryError(unknown("action", name, ACTIONS))
     return ACTIONS[name]
+
+
+def share_class(name: str) -> type[Share]:
+    """Return the way of this name to divide the cluster."""
+    if name not in SHARES:
+        raise RegistryError(unknown("share", name, SHARES))
+    return SHARES[name]
 
 
 def offered() -> Mapping[str, list[EntryPoint]]:

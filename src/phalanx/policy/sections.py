@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 from phalanx.engine.plugin import Plugin
 from phalanx.engine.policy import Action, Weighted
+from phalanx.engine.share import Share
 from phalanx.model.quantity import shown
 from phalanx.policy.arguments import make
 from phalanx.policy.document import Document, Path
-from phalanx.policy.registry import SHARES, RegistryError, action_class, plugin_class
+from phalanx.policy.registry import RegistryError, action_class, plugin_class, share_class
 from phalanx.policy.spelling import unknown
 
 Made = TypeVar("Made")
@@ -29,6 +30,7 @@ class Sections:
     actions: tuple[Action, ...] | None = None
     plugins: tuple[Weighted, ...] | None = None
     search_steps: int | None = None
+    share: Share | None = None
 
     def over(self, base: "Sections") -> "Sections":
         """Return these sections, with the base's where these are silent. Lists do not merge."""
@@ -38,6 +40,7 @@ class Sections:
             base.actions if self.actions is None else self.actions,
             base.plugins if self.plugins is None else self.plugins,
             base.search_steps if self.search_steps is None else self.search_steps,
+            base.share if self.share is None else self.share,
         )
 
 
@@ -58,7 +61,7 @@ def read_sections(document: Document) -> Sections:
     if "plugins" in given:
         sections.plugins = _named(document, "plugins", given["plugins"], _plugin)
     if "share" in given:
-        _share(document, given["share"])
+        sections.share = _share(document, given["share"])
     if "search" in given:
         sections.search_steps = _search(document, given["search"])
     return sections
@@ -138,20 +141,21 @@ def _weight(document: Document, path: Path, given: Any) -> float:
     return float(given)
 
 
-def _share(document: Document, given: Any) -> None:
-    """Check the share. It has no effect before there are queues, so nothing is kept of it."""
+def _share(document: Document, given: Any) -> Share | None:
+    path: Path = ("share",)
     if not isinstance(given, Mapping):
-        document.mistake(("share",), f"found {shown(given)}, allowed is a map with name, arguments")
-        return
-    _only(document, ("share",), given, ("name", "arguments"), "key")
-    name = _text(document, ("share", "name"), given.get("name"), "a name")
-    if name is not None and name not in SHARES:
-        document.mistake(("share", "name"), f"{shown(name)}: {unknown('share', name, SHARES)}")
-    arguments = _arguments(given)
-    if not isinstance(arguments, Mapping):
-        document.mistake(("share", "arguments"), f"found {shown(arguments)}, allowed is a map")
-    else:
-        _only(document, ("share", "arguments"), arguments, (), "argument")
+        document.mistake(path, f"found {shown(given)}, allowed is a map with name, arguments")
+        return None
+    _only(document, path, given, ("name", "arguments"), "key")
+    name = _text(document, (*path, "name"), given.get("name"), "a name")
+    if name is None:
+        return None
+    try:
+        cls = share_class(name)
+    except RegistryError as error:
+        document.mistake((*path, "name"), f"{shown(name)}: {error}")
+        return None
+    return make(document, (*path, "arguments"), cls, _arguments(given))
 
 
 def _search(document: Document, given: Any) -> int | None:

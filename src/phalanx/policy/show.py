@@ -1,13 +1,14 @@
 """Show a policy as the file that would give it: everything that it extends and every default written out."""
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import msgspec
 import yaml
 
 from phalanx.engine.policy import Policy
-from phalanx.policy.registry import PLUGINS, SHARES, origin
+from phalanx.policy.arguments import written
+from phalanx.policy.registry import PLUGINS, origin
 
 
 def resolved(policy: Policy) -> str:
@@ -23,12 +24,19 @@ def resolved(policy: Policy) -> str:
             lines.append(f"# {origin(name)}:\n")
         weight = int(weighted.weight) if weighted.weight.is_integer() else weighted.weight
         lines.append(_yaml([{"name": name, "weight": weight, "arguments": _arguments(weighted.plugin)}]))
-    lines.append(_yaml({"share": {"name": SHARES[0], "arguments": {}}, "search": {"steps": policy.search_steps}}))
+    if policy.share is not None:
+        lines.append(_yaml({"share": {"name": policy.share.name, "arguments": _arguments(policy.share)}}))
+    lines.append(_yaml({"search": {"steps": policy.search_steps}}))
     return "".join(lines)
 
 
 def _arguments(made: Any) -> dict[str, Any]:
-    return {one.name: msgspec.to_builtins(getattr(made, one.name)) for one in fields(made) if one.init}
+    return {
+        written(one.name): _arguments(value) if is_dataclass(value) else msgspec.to_builtins(value)
+        for one in fields(made)
+        if one.init
+        for value in [getattr(made, one.name)]
+    }
 
 
 def _yaml(value: Any) -> str:

@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from phalanx.model.events import Refused
+from phalanx.dialects.kinds import called
+from phalanx.model.events import PriorityClassSeen, Refused
 from phalanx.model.quantity import shown
 
 #: Kinds that are read here and live outside any namespace.
@@ -32,19 +33,15 @@ class Admission:
     runtimes: dict[str, Object] = field(default_factory=dict[str, Object])
     _generated: Counter[str] = field(default_factory=Counter[str])
 
-    def learn(self, one: Object) -> Refused | None:
-        """Take in a PriorityClass or a RuntimeClass."""
-        name, value = str(mapping(one, "metadata").get("name")), one.get("value")
-        if one.get("kind") == "RuntimeClass":
-            self.runtimes[name] = one
-            return None
-        if isinstance(value, bool) or not isinstance(value, int) or not -(2**31) <= value < 2**31:
-            message = f"found {shown(value)}, allowed is a whole number of 32 bits"
-            return Refused("PriorityClass", name, "value", message)
-        self.priorities[name] = value
-        if one.get("globalDefault") is True and (self.default is None or value < self.default[1]):
-            self.default = (name, value)
-        return None
+    def learn_priority(self, seen: PriorityClassSeen) -> None:
+        """Take in a PriorityClass."""
+        self.priorities[seen.name] = seen.value
+        if seen.default and (self.default is None or seen.value < self.default[1]):
+            self.default = (seen.name, seen.value)
+
+    def learn_runtime(self, one: Object) -> None:
+        """Take in a RuntimeClass."""
+        self.runtimes[str(mapping(one, "metadata").get("name"))] = one
 
     def identify(self, one: Object) -> dict[str, Any]:
         """Return the object with a namespace, a name where it asks for a generated one, and a uid."""
@@ -62,7 +59,8 @@ class Admission:
             self._generated[key] += 1
         if not given.get("uid"):
             # Readable, and the same every time: pods of one age are ordered by name.
-            given["uid"] = "/".join(str(part) for part in (kind, given.get("namespace"), given.get("name")) if part)
+            parts = (called(kind, one.get("apiVersion")), given.get("namespace"), given.get("name"))
+            given["uid"] = "/".join(str(part) for part in parts if part)
         return {**one, "metadata": given}
 
     def admit(self, pod: Object) -> dict[str, Any] | Refused:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from phalanx.model.axis import is_extended
-from phalanx.sim.lines import NodeLine, PodLine
+from phalanx.sim.lines import NodeLine, PodLine, QueueLine
 
 PODS_PER_NODE = "110"
 
@@ -33,6 +33,34 @@ def node_document(node: NodeLine) -> dict[str, Any]:
     }
 
 
+def queue_document(queue: QueueLine) -> dict[str, Any]:
+    """Return a Queue."""
+    resources: dict[str, dict[str, object]] = {}
+    for term, amounts in (("quota", queue.quota), ("limit", queue.limit), ("weight", queue.weight)):
+        for resource, amount in amounts.items():
+            resources.setdefault(resource, {})[term] = amount
+    spec = {
+        "parent": queue.parent,
+        "priority": queue.priority,
+        "resources": resources or None,
+        "borrowing": queue.borrowing,
+        "preemptMinRuntime": _duration(queue.preempt_min_runtime),
+        "reclaimMinRuntime": _duration(queue.reclaim_min_runtime),
+        "namespaces": queue.namespaces and list(queue.namespaces),
+        "placement": queue.placement,
+    }
+    return {
+        "apiVersion": "scheduling.phalanx.dev/v1alpha1",
+        "kind": "Queue",
+        "metadata": {
+            "name": queue.name,
+            "uid": f"queue:{queue.name}",
+            "creationTimestamp": timestamp(queue.created),
+        },
+        "spec": {field: value for field, value in spec.items() if value is not None},
+    }
+
+
 def pod_document(pod: PodLine, name: str, created: float, scheduler: str) -> dict[str, Any]:
     """Return one Pod of a line: running when the line says where, pending otherwise."""
     metadata: dict[str, Any] = {
@@ -52,8 +80,12 @@ def pod_document(pod: PodLine, name: str, created: float, scheduler: str) -> dic
 
 
 def _annotations(pod: PodLine) -> dict[str, str]:
-    """Return what the pod says of its gang, and how long it will work."""
-    texts: dict[str, object] = {"expected-runtime": pod.runtime and f"{pod.runtime.seconds:.9g}s"}
+    """Return what the pod says of its gang, how long it will work, and how it may be treated."""
+    texts: dict[str, object] = {
+        "expected-runtime": pod.runtime and _duration(pod.runtime.seconds),
+        "patience": _duration(pod.patience),
+        "preemptible": None if pod.preemptible is None else str(pod.preemptible).lower(),
+    }
     if pod.members is not None:
         texts |= {
             "gang": pod.name,
@@ -61,13 +93,15 @@ def _annotations(pod: PodLine) -> dict[str, str]:
             "maximum": pod.maximum,
             "subgroup": pod.subgroup,
             "subgroup-minimum": pod.subgroup_minimum,
-            "start-timeout": None if pod.start_timeout is None else f"{pod.start_timeout:.9g}s",
-            "patience": None if pod.patience is None else f"{pod.patience:.9g}s",
-            "preemptible": None if pod.preemptible is None else str(pod.preemptible).lower(),
+            "start-timeout": _duration(pod.start_timeout),
             "topology-required": pod.topology_required,
             "topology-preferred": pod.topology_preferred,
         }
     return {key: str(text) for key, text in texts.items() if text is not None}
+
+
+def _duration(seconds: float | None) -> str | None:
+    return None if seconds is None else f"{seconds:.9g}s"
 
 
 def _spec(pod: PodLine, scheduler: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from phalanx.model.gang import Gang
+from phalanx.model.gang import Gang, leaves
 from phalanx.model.plan import Reason
 from phalanx.model.task import Task
 from phalanx.world.gangs import gang_key
@@ -46,4 +46,6 @@ def enough(gang: Gang | None, tasks: Iterable[Task]) -> bool:
     inside = [task.membership.subgroup if task.membership else None for task in tasks]
     if gang is None:
         return bool(inside)
-    return len(inside) >= gang.minimum and all(inside.count(part.name) >= part.minimum for part in gang.subgroups)
+    return len(inside) >= gang.minimum and all(
+        inside.count(part.name) >= part.minimum for part in leaves(gang.subgroups)
+    )

@@ -1,4 +1,4 @@
-"""What the lines of a scenario say: one value per node, per group of equal pods, per happening."""
+"""What the lines of a scenario say: one value per node, per queue, per group of equal pods, per happening."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +18,26 @@ class NodeLine:
     taint: tuple[tuple[str, str, str], ...]
     cordoned: bool = False
     not_ready: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueLine:
+    """One queue. It is there from the start; `created` says how old it is, since the older one wins a tie."""
+
+    line: int
+    name: str
+    #: By resource.
+    quota: Mapping[str, str]
+    limit: Mapping[str, str]
+    weight: Mapping[str, float]
+    parent: str | None = None
+    priority: int | None = None
+    borrowing: bool | None = None
+    preempt_min_runtime: float | None = None
+    reclaim_min_runtime: float | None = None
+    namespaces: tuple[str, ...] | None = None
+    placement: str | None = None
+    created: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +100,11 @@ class ScaleLine:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What a text says, expanded: one entry per node, and per gang or pod, in the order of the text."""
+    """What a text says, expanded: one entry per node, queue, gang or pod, in the order of the text."""
 
     source: str = "scenario"
     nodes: list[NodeLine] = field(default_factory=list[NodeLine])
+    queues: list[QueueLine] = field(default_factory=list[QueueLine])
     pods: list[PodLine] = field(default_factory=list[PodLine])
     failures: list[FailLine] = field(default_factory=list[FailLine])
     scalings: list[ScaleLine] = field(default_factory=list[ScaleLine])

@@ -5,16 +5,17 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from phalanx.dialects.kinds import called
 from phalanx.dialects.read import read
-from phalanx.model.events import Event, Refused
+from phalanx.model.events import Event, PriorityClassSeen, Refused
 from phalanx.sim.admission import Admission, full_name, mapping
 from phalanx.sim.expand import KINDS, expand
 from phalanx.sim.manifests import Document
 
-#: Kinds that serve admission and expansion, and go no further.
+#: Kinds that serve admission; a PriorityClass is an event as well, since groups name one too.
 _CLASSES = {"PriorityClass": "scheduling.k8s.io/", "RuntimeClass": "node.k8s.io/"}
-#: Kinds that say what the gang of other pods is.
-_DESCRIBING = ("Workload", "PodGroup")
+#: Kinds on which other pods depend: what their gang is, what their queue owns.
+_DESCRIBING = ("Workload", "PodGroup", "Queue")
 _WORKLOAD_API = "scheduling.k8s.io/"
 
 
@@ -53,9 +54,8 @@ class _Reader:
     def add(self, document: Document) -> None:
         """Read one object."""
         kind, source = document.object["kind"], document.source
-        if _is_class(document.object):
-            if refused := self.admission.learn(document.object):
-                self.objects.refused.append((refused, source))
+        if kind == "RuntimeClass" and _is_class(document.object):
+            self.admission.learn_runtime(document.object)
             return
         one = self.admission.identify(document.object)
         if kind in KINDS and one.get("apiVersion") == KINDS[kind]:
@@ -74,6 +74,8 @@ class _Reader:
                 self.objects.events.append(event)
         elif self._claim(one, source):
             self.objects.events.append(event)
+            if isinstance(event, PriorityClassSeen):
+                self.admission.learn_priority(event)
 
     def expand(self) -> None:
         """Read the pods that controllers would make. A bad template is one mistake, not one per pod."""
@@ -104,7 +106,7 @@ class _Reader:
 
     def _claim(self, one: dict[str, Any], source: str) -> bool:
         """Take an object's name and uid; refuse it when another object has them already."""
-        kind, name = one["kind"], full_name(one)
+        kind, name = called(one["kind"], one.get("apiVersion")), full_name(one)
         # What has no name is refused for that, by whoever reads it.
         if not mapping(one, "metadata").get("name"):
             return True

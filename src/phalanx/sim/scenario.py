@@ -12,7 +12,7 @@ from typing import Any
 from phalanx.model.quantity import QuantityError, capacity, request, shown
 from phalanx.policy.spelling import nearest
 from phalanx.sim import words
-from phalanx.sim.lines import FailLine, NodeLine, PodLine, ScaleLine, Scenario, ScenarioError
+from phalanx.sim.lines import FailLine, NodeLine, PodLine, QueueLine, ScaleLine, Scenario, ScenarioError
 
 _RANGE = re.compile(r"(?P<stem>.*?)(?P<first>[0-9]{1,9})\.\.(?P<again>.*?)(?P<last>[0-9]{1,9})", re.ASCII)
 
@@ -51,6 +51,8 @@ def _read_line(scenario: Scenario, number: int, parts: list[str]) -> None:
         match kind:
             case "node":
                 scenario.nodes.append(NodeLine(**common))
+            case "queue":
+                scenario.queues.append(QueueLine(**common))
             case "fail":
                 scenario.failures.append(FailLine(lasts=common.pop("for", None), **common))
             case "scale":
@@ -87,7 +89,7 @@ def _read_words(kind: str, parts: list[str]) -> dict[str, Any]:
     if missing:
         raise ValueError(f"{missing[0]}: missing, allowed is {missing[0]}=…")
     fields = {word.replace("-", "_"): value for word, value in found.items()}
-    return fields | keyed | ({"amounts": amounts} if kind in words.PREFIXES else {})
+    return fields | keyed | ({"amounts": amounts} if words.has_amounts(kind) else {})
 
 
 def _unknown(kind: str, word: str, part: str) -> str:
@@ -116,15 +118,19 @@ def _value(word: str, text: str, reader: words.Reader) -> Any:
 
 def _amount(kind: str, word: str, resource: str, text: str) -> str:
     try:
-        (capacity if kind == "node" else request)(text, resource)
+        (request if kind in {"gang", "pod"} else capacity)(text, resource)
     except QuantityError as error:
-        raise ValueError(f"{word}: {error}") from None
+        rest = f", or {words.UNLIMITED}" if kind == "queue" else ""
+        raise ValueError(f"{word}: {error}{rest}") from None
     return text
 
 
 def _read_keyed(keyed: dict[str, Any], prefix: str, text: str) -> None:
     """Read a word that carries a key of the user's; the forms are in the messages."""
     key, equals, value = text.partition("=")
+    if prefix in words.PREFIXES["queue"]:
+        _read_terms(keyed[prefix[:-1]], prefix, key, value)
+        return
     if prefix in {"label:", "select:"}:
         if not (key and equals):
             raise ValueError(f"found {shown(prefix + text)}, allowed is {prefix}KEY=VALUE")
@@ -141,6 +147,26 @@ def _read_keyed(keyed: dict[str, Any], prefix: str, text: str) -> None:
         )
     key, equals, value = rest.partition("=")
     keyed[prefix[:-1]] += ((key, value if equals or prefix == "taint:" else None, effect),)
+
+
+def _read_terms(terms: dict[str, Any], prefix: str, key: str, value: str) -> None:
+    """Read what a queue owns of one resource."""
+    resource = words.governed(key)
+    if resource is None or not value:
+        resources = [*words.RESOURCES, "pods", "VENDOR/RESOURCE"]
+        found = f"{prefix}{key}={value}" if value else prefix + key
+        raise ValueError(
+            f"found {shown(found)}, allowed is {prefix}RESOURCE=AMOUNT with a resource of {', '.join(resources)}"
+            f"{_meant(key, words.RESOURCES) if resource is None else ''}"
+        )
+    if resource in terms:
+        raise ValueError(f"{prefix}{key}: given twice, allowed is once")
+    if prefix == "weight:":
+        terms[resource] = _value(prefix + key, value, words.weight)
+    elif value == words.UNLIMITED:
+        terms[resource] = value
+    else:
+        terms[resource] = _amount("queue", prefix + key, resource, value)
 
 
 def _expand(text: str) -> list[str]:
@@ -165,6 +191,10 @@ def _across(scenario: Scenario) -> Iterator[tuple[int, str]]:
     for node in scenario.nodes:
         if nodes[node.name] > 1:
             yield node.line, f"node {node.name}: found {nodes[node.name]} nodes of this name, allowed is one"
+    queues = Counter(queue.name for queue in scenario.queues)
+    for queue in scenario.queues:
+        if queues[queue.name] > 1:
+            yield queue.line, f"queue {queue.name}: found {queues[queue.name]} queues of this name, allowed is one"
     for failure in scenario.failures:
         if failure.name not in nodes:
             yield failure.line, f"fail {failure.name}: no node has this name{_meant(failure.name, nodes)}"

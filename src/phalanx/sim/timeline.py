@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phalanx.dialects.read import read
-from phalanx.model.events import Event, NodeSeen, TaskSeen
+from phalanx.model.events import Event, NodeSeen, QueueSeen, TaskSeen
 from phalanx.model.node import Node
 from phalanx.model.task import Task
-from phalanx.sim.documents import node_document, pod_document
-from phalanx.sim.lines import NodeLine, PodLine, ScaleLine, Scenario, ScenarioError
+from phalanx.sim.documents import node_document, pod_document, queue_document
+from phalanx.sim.lines import NodeLine, PodLine, QueueLine, ScaleLine, Scenario, ScenarioError
 from phalanx.sim.words import Runtime
 
 
@@ -101,7 +101,8 @@ def timeline(scenario: Scenario, seed: int = 0, schedulers: Sequence[str] = ("ph
         if failure.lasts is not None:
             happenings.append((failure.at + failure.lasts, Return(failure.name)))
     nodes = tuple(_node(scenario, line) for line in scenario.nodes)
-    return Timeline(nodes, tuple(sorted(happenings, key=lambda timed: timed[0])), runtimes)
+    queues = tuple(_queue(scenario, line) for line in scenario.queues)
+    return Timeline(nodes, tuple(sorted(happenings, key=lambda timed: timed[0])), runtimes, queues)
 
 
 def _filled(lines: list[PodLine]) -> list[PodLine]:
@@ -181,6 +182,13 @@ def _node(scenario: Scenario, line: NodeLine) -> Node:
     event = read(node_document(line), ())
     if isinstance(event, NodeSeen):
         return event.node
+    raise ScenarioError(f"{scenario.source}:{line.line}: {event}")
+
+
+def _queue(scenario: Scenario, line: QueueLine) -> QueueSeen:
+    event = read(queue_document(line), ())
+    if isinstance(event, QueueSeen):
+        return event
     raise ScenarioError(f"{scenario.source}:{line.line}: {event}")
 
 

@@ -17,6 +17,8 @@ Reader: TypeAlias = Callable[[str], Any]
 COUNT_MAX = 100_000
 NAME_FORM = re.compile(r"[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?", re.ASCII)
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+PLACEMENTS = ("pack", "spread")
+UNLIMITED = "unlimited"
 
 #: Short names of resources, beside those that are written in full.
 SHORT = {"gpu": GPU, "mem": MEMORY}
@@ -71,6 +73,25 @@ def runtime(text: str) -> Runtime:
     return Runtime(seconds(length), float(percent[:-1]) / 100 if sign else 0.0)
 
 
+def placement(text: str) -> str:
+    """Read how a queue's pods are spread."""
+    if text not in PLACEMENTS:
+        raise ValueError(f"allowed is {' or '.join(PLACEMENTS)}")
+    return text
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Read names with commas between them."""
+    return tuple(name(part) for part in text.split(","))
+
+
+def weight(text: str) -> float:
+    """Read a weight, such as 2 or 0.5."""
+    if not re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,3})?", text, re.ASCII):
+        raise ValueError("allowed is a number with at most 3 decimals, such as 2 or 0.5")
+    return float(text) if "." in text else int(text)
+
+
 def truth(text: str) -> bool:
     """Read true or false."""
     if text not in {"true", "false"}:
@@ -81,17 +102,22 @@ def truth(text: str) -> bool:
 #: What equal pods have in common, on `pod` and `gang` lines.
 _POD: dict[str, Reader] = {
     "created": seconds, "every": seconds, "on": name, "runtime": runtime, "priority": priority, "port": port,
-    "namespace": name, "scheduler": name, "queue": name,
+    "namespace": name, "scheduler": name, "queue": name, "patience": seconds, "preemptible": truth,
 }  # fmt: skip
 _GANG: dict[str, Reader] = {
     "members": count(1), "minimum": count(1), "maximum": count(1), "subgroup": name,
-    "subgroup-minimum": count(1), "apart": seconds, "start-timeout": seconds, "patience": seconds,
-    "preemptible": truth, "topology-required": str, "topology-preferred": str,
+    "subgroup-minimum": count(1), "apart": seconds, "start-timeout": seconds, "topology-required": str,
+    "topology-preferred": str,
+}  # fmt: skip
+_QUEUE: dict[str, Reader] = {
+    "parent": name, "priority": priority, "namespaces": names, "placement": placement, "borrowing": truth,
+    "preempt-min-runtime": seconds, "reclaim-min-runtime": seconds, "created": seconds,
 }  # fmt: skip
 
 #: Per kind of line: the words with a value.
 VALUES: Mapping[str, Mapping[str, Reader]] = {
     "node": {},
+    "queue": _QUEUE,
     "gang": _POD | _GANG,
     "pod": _POD,
     "fail": {"at": seconds, "for": seconds},
@@ -102,23 +128,36 @@ FLAGS: Mapping[str, tuple[str, ...]] = {"node": ("cordoned", "not-ready"), "pod"
 #: Words that carry a key of the user's: `label:zone=a`.
 PREFIXES: Mapping[str, tuple[str, ...]] = {
     "node": ("label:", "taint:"),
+    "queue": ("quota:", "limit:", "weight:"),
     "gang": ("label:", "select:", "tolerate:"),
     "pod": ("label:", "select:", "tolerate:"),
 }
+#: Kinds of lines on which a resource is a word.
+_WITH_AMOUNTS = ("node", "gang", "pod")
 #: Words that a line must have.
 NEEDED: Mapping[str, tuple[str, ...]] = {"gang": ("members",), "fail": ("at",), "scale": ("members", "at")}
 
 
 def resource(kind: str, word: str) -> str | None:
     """Return the resource that a word names on this kind of line, or None."""
-    if kind not in PREFIXES:
+    if kind not in _WITH_AMOUNTS or (word == "pods" and kind != "node"):
         return None
-    plain = word in RESOURCES or (kind == "node" and word == "pods")
+    return governed(word)
+
+
+def governed(word: str) -> str | None:
+    """Return the resource that a word names, or None."""
+    plain = word in {*RESOURCES, "pods"}
     return SHORT.get(word, word) if plain or "/" in word or word.startswith("hugepages-") else None
+
+
+def has_amounts(kind: str) -> bool:
+    """Tell whether resources stand on this kind of line as words of their own."""
+    return kind in _WITH_AMOUNTS
 
 
 def allowed(kind: str) -> list[str]:
     """Return every word that may stand on a line of this kind, resources first."""
-    resources = [*RESOURCES, "VENDOR/RESOURCE"] if kind in PREFIXES else []
+    resources = [*RESOURCES, "VENDOR/RESOURCE"] if kind in _WITH_AMOUNTS else []
     resources += ["pods"] if kind == "node" else []
     return [*resources, *VALUES[kind], *FLAGS.get(kind, ()), *PREFIXES.get(kind, ())]

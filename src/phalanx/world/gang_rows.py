@@ -25,22 +25,29 @@ class GangRows:
         self._piece_numbers: dict[str, tuple[int, ...]] = {}
         #: Beyond this, shapes that nobody has any more are dropped: twice what was live the last time.
         self._shapes_max = 1024
-        self._kept: tuple[Axis, Mapping[str, int], Tables] | None = None
+        #: The queue that each gang is in, by name; None: in none, and then it is held.
+        self._queues: dict[str, str | None] = {}
+        self._kept: tuple[Axis, Mapping[str, int], Mapping[str, int], Tables] | None = None
 
-    def put(self, key: str, piece: Piece | None) -> None:
-        """Replace the piece of one gang."""
+    def put(self, key: str, piece: Piece | None, queue: str | None = None) -> None:
+        """Replace the piece of one gang, which is in this queue."""
+        if piece is None and key not in self._pieces:
+            return
         self._kept = None
         if piece is None:
             self._pieces.pop(key, None)
             self._piece_numbers.pop(key, None)
+            self._queues.pop(key, None)
             return
         self._pieces[key] = piece
+        self._queues[key] = queue
         self._piece_numbers[key] = tuple(self._number(shape) for shape in piece.shapes)
 
-    def tables(self, axis: Axis, node_row: Mapping[str, int]) -> Tables:
+    def tables(self, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int]) -> Tables:
         """Return the tables, rows sorted by gang key."""
-        if self._kept is not None and self._kept[0] == axis and self._kept[1] is node_row:
-            return self._kept[2]
+        kept = self._kept
+        if kept is not None and kept[0] == axis and kept[1] is node_row and kept[2] is queue_row:
+            return kept[3]
         keys = sorted(self._pieces)
         pieces = [self._pieces[key] for key in keys]
         numbers = np.fromiter(chain.from_iterable(self._piece_numbers[key] for key in keys), np.int64)
@@ -51,8 +58,9 @@ class GangRows:
             for name, amount in shape.requests:
                 requests[row, axis.index[name]] = amount
         scored = np.array([shape.scored for shape in shapes], np.int64).reshape(len(shapes), 2)
-        tables = (_gangs(pieces), tasks, shapes, requests, scored)
-        self._kept = (axis, node_row, tables)
+        queue = np.array([queue_row.get(self._queues[key] or "", -1) for key in keys], np.int64)
+        tables = (_gangs(pieces, queue), tasks, shapes, requests, scored)
+        self._kept = (axis, node_row, queue_row, tables)
         return tables
 
     def _number(self, shape: Shape) -> int:
@@ -88,15 +96,17 @@ class GangRows:
         return rank[inverse], tuple(self._shapes[number] for number in kinds[order].tolist())
 
 
-def next_requeue(gangs: GangTable, now: float) -> float:
-    """Return when the next start timeout of a waiting gang passes; infinity when none will."""
+def next_turn(gangs: GangTable, now: float) -> float:
+    """Return when the next start timeout or patience of a waiting gang runs out; infinity when none will."""
     passed = turns(now, gangs.created, gangs.start_timeout, gangs.running)
     waiting = (gangs.start_timeout > 0) & (gangs.running == 0)
     moments = gangs.created + (passed + 1) * gangs.start_timeout
-    return float(moments.min(initial=np.inf, where=waiting))
+    soonest = moments.min(initial=np.inf, where=waiting)
+    yielding = gangs.created + gangs.patience
+    return float(yielding.min(initial=soonest, where=yielding > now))
 
 
-def _gangs(pieces: list[Piece]) -> GangTable:
+def _gangs(pieces: list[Piece], queue: Int) -> GangTable:
     gangs = tuple(piece.gang for piece in pieces)
     count = np.array([len(piece.tasks) for piece in pieces], np.int64)
     return GangTable(
@@ -111,6 +121,9 @@ def _gangs(pieces: list[Piece]) -> GangTable:
         running=np.array([piece.running for piece in pieces], np.int64),
         present=np.array([piece.present for piece in pieces], np.int64),
         intricate=np.array([piece.intricate for piece in pieces], np.bool_),
+        queue=queue,
+        preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
+        patience=np.array([gang.patience or 0.0 for gang in gangs], np.float64),
         running_in={row: piece.running_in for row, piece in enumerate(pieces) if piece.running_in},
     )
 

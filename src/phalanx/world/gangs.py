@@ -53,7 +53,8 @@ def gang_key(task: Task) -> str:
 def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None = None) -> Gang:
     """Return the gang that these unfinished members make up, held if they contradict each other.
 
-    `group`: what an object says of the gang; None: the members say it themselves.
+    `queue`: where it is unless its group says so. `group`: what an object says of the gang, its priority looked up
+    (`groups.look_up`); None: the members say it themselves.
     """
     first = members[0]
     by_age = sorted(members, key=lambda task: (task.created, task.name))
@@ -61,24 +62,25 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
     if said is None:
         return Gang(
             key, first.full_name, queue=queue, priority=first.shape.priority, created=first.created,
-            expected_runtime=first.expected_runtime, hold=_missing_queue(queue),
+            preemptible=first.preemptible, expected_runtime=first.expected_runtime, patience=first.patience,
+            hold=_missing_queue(queue),
         )  # fmt: skip
     return Gang(
         key,
         said.gang,
         minimum=(said.minimum if group is None else group.minimum) or 1,
         maximum=said.maximum,
-        subgroups=_subgroups(by_age),
-        queue=queue,
+        subgroups=(group.subgroups if group else ()) or _subgroups(by_age),
+        queue=(group.queue if group else None) or queue,
         priority=_priority(members, group),
-        created=by_age[0].created,
+        created=group.created if group and group.created is not None else by_age[0].created,
         start_timeout=said.start_timeout,
-        preemptible=said.preemptible,
+        preemptible=group.preemptible if group and group.preemptible is not None else said.preemptible,
         topology_required=said.topology_required if group is None else group.topology_required,
-        topology_preferred=said.topology_preferred,
+        topology_preferred=said.topology_preferred or (group.topology_preferred if group else None),
         expected_runtime=by_age[-1].expected_runtime,
         patience=said.patience,
-        hold=_disagreement(by_age) or (None if group else _unclear(by_age)) or _missing_queue(queue),
+        hold=_disagreement(by_age, group) or (None if group else _unclear(by_age)) or _missing_queue(queue),
     )
 
 
@@ -128,13 +130,15 @@ def _missing_queue(queue: str) -> str | None:
     return None if queue == "default" else f"metadata.labels[phalanx.dev/queue]: there is no queue {queue}"
 
 
-def _disagreement(members: Sequence[Task]) -> str | None:
+def _disagreement(members: Sequence[Task], group: Group | None) -> str | None:
     """Return what members contradict each other in, naming the pods; they may differ in the minimum alone."""
     for field in SAID_BY_GANG:
         text = _contradiction(field, [(getattr(task.membership, field), task) for task in members])
         if text is not None:
             return text
     for field in SAID_BY_POD:
+        if field == "queue" and group is not None and group.queue is not None:
+            continue
         text = _contradiction(field, [(getattr(task, field), task) for task in members])
         if text is not None:
             return text

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from phalanx.model.events import GroupsSeen, Refused
-from phalanx.model.gang import Group, Membership
+from phalanx.model.events import GroupsSeen, PriorityClassSeen, Refused
+from phalanx.model.gang import Group, Membership, leaves
 from phalanx.model.task import Task
 from phalanx.world.gangs import who_says
 
@@ -12,15 +12,26 @@ from phalanx.world.gangs import who_says
 _FIELDS = {
     "Workload": ("spec.workloadRef.name", "spec.workloadRef.podGroup"),
     "PodGroup": ("spec.schedulingGroup.podGroupName", "spec.schedulingGroup.podGroupName"),
+    "PodGroup.scheduling.run.ai": ("metadata.annotations[pod-group-name]", "metadata.annotations[pod-group-name]"),
 }
+#: The field of a pod that names its subgroup, where another object says which there are.
+_SUBGROUP = "metadata.labels[kai.scheduler/subgroup-name]"
+#: Every API server has these without being told.
+_SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 #: How many groups a message names before it says "and n more".
 _NAMED_MAX = 8
 
 
 def look_up(
-    members: Sequence[Task], known: Mapping[str, GroupsSeen], refused: Mapping[str, Refused]
+    members: Sequence[Task],
+    known: Mapping[str, GroupsSeen],
+    refused: Mapping[str, Refused],
+    classes: Mapping[str, PriorityClassSeen] | None = None,
 ) -> tuple[Group | None, str | None]:
-    """Return the group that describes a gang (None: its members do), and what its groups object to, if anything."""
+    """Return the group that describes a gang (None: its members do), and what its groups object to, if anything.
+
+    The group has its priority, and whether it may be preempted, from its priority class.
+    """
     referring: dict[tuple[str, str], list[Task]] = {}
     for task in members:
         if task.membership is not None and task.membership.owner is not None:
@@ -28,10 +39,11 @@ def look_up(
     described: Group | None = None
     objection: str | None = None
     for (owner, name), tasks in sorted(referring.items()):
-        group = _find(owner, name, known, refused)
+        group = _prioritised(_find(owner, name, known, refused), classes or {})
         objection = objection or group.hold or _other_minimum(owner, tasks, group) or _other_priority(tasks, group)
         if _says_minimum(tasks[0]) is None:
             described = group
+            objection = objection or _other_subgroup(owner, tasks, group)
     return described, objection
 
 
@@ -50,10 +62,40 @@ def _find(owner: str, name: str, known: Mapping[str, GroupsSeen], refused: Mappi
     return found if found.hold is None else replace(found, hold=f"{owner}: {found.hold}")
 
 
+def _prioritised(group: Group, classes: Mapping[str, PriorityClassSeen]) -> Group:
+    """Return the group with what follows from its priority class, if it has no priority of its own."""
+    if group.priority is not None or (group.priority_class is None and group.priority_absent is None):
+        return group
+    named = classes.get(group.priority_class or "")
+    # Of several default classes the lowest counts, as in an API server.
+    default = min((one.value for one in classes.values() if one.default), default=group.priority_absent)
+    priority = named.value if named is not None else _SYSTEM_CLASSES.get(group.priority_class or "", default)
+    preemptible = group.preemptible
+    if preemptible is None and priority is not None and group.fixed_from is not None:
+        preemptible = priority < group.fixed_from
+    return replace(group, priority=priority, preemptible=preemptible)
+
+
+def _other_subgroup(owner: str, members: Sequence[Task], group: Group) -> str | None:
+    """Return a sentence if some pod is in no subgroup of a group that has them, or in one that it has not."""
+    names = [leaf.name for leaf in leaves(group.subgroups)]
+    for task in members:
+        said = task.membership.subgroup if task.membership else None
+        if said is None and names:
+            return f"{_SUBGROUP}: missing on pod {task.full_name}, the leaves of {owner} are {_some(names)}"
+        if said is not None and said not in names:
+            there = f"its leaves are {_some(names)}" if names else "it has no subgroups"
+            return f"{_SUBGROUP}: {said} on pod {task.full_name} is no leaf of {owner}, {there}"
+    return None
+
+
 def _listed(groups: tuple[Group, ...]) -> str:
-    names = [group.name for group in groups]
+    return f"it has {_some([group.name for group in groups])}" if groups else "it has none"
+
+
+def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
-    return f"it has {', '.join(names[:_NAMED_MAX])}{more}" if names else "it has none"
+    return ", ".join(names[:_NAMED_MAX]) + more
 
 
 def _says_minimum(task: Task) -> int | None:

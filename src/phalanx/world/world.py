@@ -28,10 +28,12 @@ from phalanx.model.plan import Bind, Nominate, Plan
 from phalanx.model.queue import DEFAULT_QUEUE
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State, Task
-from phalanx.world.gang_rows import GangRows, next_requeue
+from phalanx.world.gang_rows import GangRows, next_turn
 from phalanx.world.gangs import THERE, Piece, assemble, credit, gang_key, with_labels
 from phalanx.world.groups import look_up
 from phalanx.world.node_rows import NodeRows
+from phalanx.world.queue_rows import blank
+from phalanx.world.queue_tree import resolve
 from phalanx.world.repulsions import repulsions
 
 QUEUE_LABEL = "phalanx.dev/queue"
@@ -71,8 +73,8 @@ class World:
         self._touched: set[str] = set()
         #: Gangs that must not be tried before a time, and why.
         self._resting: dict[str, tuple[float, str, bool]] = {}
-        #: When the next start timeout of a waiting gang passes.
-        self._requeue_at = math.inf
+        #: When the next start timeout or patience of a waiting gang runs out.
+        self._next_turn = math.inf
 
     def apply(self, event: Event) -> None:
         """Take in one event. Events that change nothing we look at leave nothing dirty."""
@@ -133,7 +135,7 @@ class World:
         if not self._waiting:
             return False
         rested = any(until <= now for until, *_ in self._resting.values())
-        return rested or bool(self._dirty_gangs) or self._node_rows.dirty or now >= self._requeue_at
+        return rested or bool(self._dirty_gangs) or self._node_rows.dirty or now >= self._next_turn
 
     def drain_touched(self) -> list[str]:
         """Return the gangs of which a member or a group changed since the last time, sorted."""
@@ -151,14 +153,16 @@ class World:
             self._dirty_gangs.add(key)
         self._refresh_label_keys()
         for key in sorted(self._dirty_gangs):
-            self._gang_rows.put(key, self._piece(key))
+            piece = self._piece(key)
+            self._gang_rows.put(key, piece, piece.gang.queue if piece else None)
         self._dirty_gangs.clear()
         nodes, devices, axis = self._node_rows.table(self)
-        gangs, tasks, shapes, requests, scored = self._gang_rows.tables(axis, nodes.row)
-        self._requeue_at = next_requeue(gangs, now)
+        queues = blank(resolve((), {}))
+        gangs, tasks, shapes, requests, scored = self._gang_rows.tables(axis, nodes.row, queues.row)
+        self._next_turn = next_turn(gangs, now)
         return Snapshot(
             now=now, seed=seed, axis=axis, nodes=nodes, devices=devices, shapes=shapes, requests=requests,
-            scored=scored, gangs=gangs, tasks=tasks, queues=(DEFAULT_QUEUE,),
+            scored=scored, gangs=gangs, tasks=tasks, queues=queues,
             repulsions=repulsions((self.tasks[uid] for uid in self._repelling), self.nodes, self.namespaces),
         )  # fmt: skip
 

@@ -1,19 +1,20 @@
 """Allocate: give free resources to waiting gangs, in order, disturbing nobody."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.explain import explain
-from phalanx.engine.placing import find, place
+from phalanx.engine.explain import ceiling, explain
+from phalanx.engine.placing import find, place, room
+from phalanx.engine.plugin import Prospects
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
+from phalanx.engine.turns import Turns
 from phalanx.engine.units import Unit, Units, gang_units, task_units
 from phalanx.model.axis import Int
 from phalanx.model.plan import Reason
+from phalanx.model.queue import Placement
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,109 +26,163 @@ class Allocate:
     def run(self, session: Session, policy: Policy) -> None:
         """Go through the units in order; equal single tasks in a row are decided at once."""
         units = gang_units(session.snapshot) if policy.groups else task_units(session.snapshot)
-        refused: set[int] = set()
-        wishes = _wishes(session, policy, units)
-        turned_away: dict[int, tuple[int, Reason]] = {}
-        for run in _runs(session, policy, units, _in_order(session, policy, units)):
-            if len(run) > 1:
-                _place_alike(session, policy, units, run)
-                continue
-            index = int(run[0])
-            unit = units.unit(index)
-            if unit.gang in refused:
-                continue
-            version, reason = turned_away.get(wishes[index], (-1, None))
-            if version != session.version:
-                reason = _place_unit(session, policy, unit)
-            if reason is not None:
-                session.wait(unit.gang, reason)
-                if unit.whole:
-                    # Growth of a gang that has not its minimum would split it.
-                    refused.add(unit.gang)
-                    turned_away[wishes[index]] = (session.version, reason)
+        round_ = _Round(session, policy, units)
+        turns = Turns(session, policy.queue_orders, units, _in_order(session, policy, units))
+        while len(line := turns.line()):
+            run = line[: _alike(round_.wishes, line)]
+            turns.done(round_.decide(run, alone=turns.alone))
 
 
-def _wishes(session: Session, policy: Policy, units: Units) -> list[int]:
-    """Return a number per unit: equal numbers wish for equally many tasks of one shape, all or nothing.
+class _Round:
+    """One pass over the units."""
+
+    def __init__(self, session: Session, policy: Policy, units: Units) -> None:
+        self.session, self.policy, self.units = session, policy, units
+        #: Gangs whose minimum found no place: growth of one that has not its minimum would split it.
+        self.without: set[int] = set()
+        self.wishes = _wishes(session, policy, units)
+        #: By wish: the state of the session in which it was turned away, and why.
+        self.turned_away: dict[int, tuple[int, Reason]] = {}
+        self.prospects = Prospects(
+            lambda shape: room(session, policy, shape), lambda shape: ceiling(session, policy, shape)
+        )
+        gangs = session.snapshot.gangs
+        # Whether a gang grows depends on whether its minimum was placed, so only what has no growth is decided in bulk.
+        single = (gangs.count[units.gang] == 1) | units.growth
+        self.bulk = (self.wishes >= 0) & (units.count == 1) & single
+
+    def decide(self, run: Int, *, alone: bool) -> int:
+        """Decide the first of these equal units, or all of them; return how many."""
+        if alone and len(run) > 1 and self.bulk[run[0]]:
+            self._place_alike(run)
+            return len(run)
+        unit, wish = self.units.unit(int(run[0])), int(self.wishes[run[0]])
+        if unit.gang in self.without:
+            return 1
+        version, reason = self.turned_away.get(wish, (-1, None))
+        if version != self.session.version:
+            reason = _place_unit(self.session, self.policy, unit)
+        if reason is None:
+            return 1
+        if wish < 0:
+            self._wait(unit.gang, unit, reason)
+            return 1
+        # What one is refused, all that are equal to it are, as long as nothing is placed.
+        self.turned_away[wish] = (self.session.version, reason)
+        for index in run.tolist():
+            self._wait(int(self.units.gang[index]), self.units.unit(index), reason)
+        return len(run)
+
+    def _wait(self, gang: int, unit: Unit, reason: Reason) -> None:
+        if gang in self.without:
+            return
+        if unit.whole:
+            self.without.add(gang)
+            for plugin in self.policy.noting:
+                reason = plugin.refused(self.session, unit, reason, self.prospects)
+        self.session.wait(gang, reason)
+
+    def _place_alike(self, run: Int) -> None:
+        """Place as many of these equal tasks as fit, in their order; the others wait for the same reason."""
+        session, policy, units = self.session, self.policy, self.units
+        run = run[[gang not in self.without for gang in units.gang[run].tolist()]]
+        if not len(run):
+            return
+        tasks, gang = units.rows[units.first[run]], int(units.gang[run[0]])
+        shape = int(session.snapshot.tasks.shape[tasks[0]])
+        session.placement = _placement(session, gang)
+        allowed = min((veto.copies(session, gang, shape) for veto in policy.counting), default=len(tasks))
+        nodes = find(session, policy, shape, min(len(tasks), allowed))
+        if len(nodes):
+            session.take(shape, tasks[: len(nodes)], nodes)
+        left = run[len(nodes) :]
+        if not len(left):
+            return
+        first = units.unit(int(left[0]))
+        reason = _vetoed(session, policy, first) or explain(session, policy, shape, 1, 0)
+        for index in left.tolist():
+            self._wait(int(units.gang[index]), units.unit(index), reason)
+
+
+def _alike(wishes: Int, line: Int) -> int:
+    """Return how many units at the front of a line wish for the same."""
+    wish = wishes[line[0]]
+    if wish < 0:
+        return 1
+    # Looked at in growing pieces: lines are long, and most runs are short or very long.
+    length = 1
+    while length < len(line):
+        piece = wishes[line[length : 2 * length]] != wish
+        if piece.any():
+            return length + int(piece.argmax())
+        length = min(2 * length, len(line))
+    return length
+
+
+def _wishes(session: Session, policy: Policy, units: Units) -> Int:
+    """Return a number per unit: equal numbers wish for equally many tasks of one shape, for one queue.
 
     In a backlog of equal gangs one refusal answers for all, as long as nothing was placed in between. Units with a
-    word of their own (a hold, a veto, a nomination, several shapes) get numbers that nobody shares.
+    word of their own (a hold, a veto that does not only count, a nomination, several shapes) get -1.
     """
-    alone = [-2 - index for index in range(len(units))]
-    if policy.vetoes or not policy.by_count or not len(units) or bool(session.columns["held"].any()):
-        return alone
+    wishes = np.full(len(units), -1)
+    if policy.choosy or not policy.by_count or not len(units) or bool(session.columns["held"].any()):
+        return wishes
     shape = session.snapshot.tasks.shape[units.rows]
-    wishes = np.array(alone)
-    plain = ~units.growth & (units.count > 0)
+    plain = units.count > 0
     plain[list(units.holds)] = False
-    first = units.first[plain]
+    first, count = units.first[plain], units.count[plain]
     # Rows of a unit lie together: the least and the greatest shape between its first and last row.
-    ends = np.stack([first, first + units.count[plain]], axis=1).ravel()
+    ends = np.stack([first, first + count], axis=1).ravel()
     padded = np.append(shape, shape[-1:])
     least = np.minimum.reduceat(padded, ends)[::2] if len(first) else first
     greatest = np.maximum.reduceat(padded, ends)[::2] if len(first) else first
-    same = least == greatest
-    wishes[np.flatnonzero(plain)[same]] = (least * (int(units.count.max()) + 1) + units.count[plain])[same]
-    whole: list[int] = wishes.tolist()
-    return whole
+    gangs, gang = session.snapshot.gangs, units.gang[plain]
+    # Kinds are numbered one column after the other, so that no product of them can wrap.
+    kind = least
+    for column in (count, gangs.queue[gang], gangs.preemptible[gang], units.growth[plain]):
+        _, values = np.unique(column, return_inverse=True)
+        _, kind = np.unique(kind * (int(values.max(initial=0)) + 1) + values, return_inverse=True)
+    wishes[np.flatnonzero(plain)] = np.where(least == greatest, kind, -1)
+    return wishes
 
 
 def _in_order(session: Session, policy: Policy, units: Units) -> Int:
     """Return the units sorted by the order plugins. Growth comes after every minimum of its band."""
     bands = [plugin.gang_key(session, units) for plugin in policy.orders if plugin.band]
     inside = [plugin.gang_key(session, units) for plugin in policy.orders if not plugin.band]
-    growth = [units.growth] if policy.groups else []
+    growth = [units.beyond] if policy.groups else []
     # Rows are sorted by key, and lexsort is stable, so equal units keep that order.
     keys = [*bands, *growth, *inside, units.gang]
-    return np.lexsort(keys[::-1])
-
-
-def _runs(session: Session, policy: Policy, units: Units, order: Int) -> Iterator[Int]:
-    """Cut the order into units, keeping neighbours together that are one task each of the same shape."""
-    alike = units.count == 1
-    alike[list(units.holds)] = False
-    if policy.groups:
-        # Whether a gang grows depends on whether its minimum was placed.
-        alike &= session.snapshot.gangs.count[units.gang] == 1
-    # A veto speaks of one unit at a time, and so does a reach beyond the node.
-    if policy.vetoes or not policy.by_count or bool(session.columns["held"].any()):
-        alike[:] = False
-    shape = np.full(len(units), -1)
-    shape[alike] = session.snapshot.tasks.shape[units.rows[units.first[alike]]]
-    joined = alike[order][1:] & alike[order][:-1] & (shape[order][1:] == shape[order][:-1])
-    cuts = [0, *(np.flatnonzero(~joined) + 1).tolist(), len(order)]
-    yield from (order[start:end] for start, end in pairwise(cuts) if end > start)
+    return np.lexsort([key for key in keys[::-1] if len(key) and (key != key[0]).any()] or [units.gang])
 
 
 def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
     """Place one unit, or leave no trace of it. Return why some of it waits."""
-    if unit.hold is not None and (unit.whole or not len(unit.tasks)):
+    if unit.hold is not None:
         return unit.hold
-    for veto in policy.vetoes:
-        reason = veto.check(session, unit, None)
-        if reason is not None:
-            return reason
+    reason = _vetoed(session, policy, unit)
+    if reason is not None:
+        return reason
     start = session.checkpoint()
     session.release_nominations(unit.gang)
+    session.placement = _placement(session, unit.gang)
     taken = place(session, policy, unit)
-    reason = taken.reason if unit.whole else None
+    reason = taken.reason
     for veto in policy.vetoes:
         reason = reason or veto.check(session, unit, taken)
     if reason is not None:
         session.rollback(start)
         return reason
     session.restore_nominations(unit.gang)
-    return taken.reason or unit.hold
+    return None
 
 
-def _place_alike(session: Session, policy: Policy, units: Units, run: Int) -> None:
-    """Place as many of these equal tasks as fit, in their order; the others wait for the same reason."""
-    tasks = units.rows[units.first[run]]
-    shape = int(session.snapshot.tasks.shape[tasks[0]])
-    nodes = find(session, policy, shape, len(tasks))
-    if len(nodes):
-        session.take(shape, tasks[: len(nodes)], nodes)
-    if len(nodes) < len(tasks):
-        reason = explain(session, policy, shape, 1, 0)
-        for gang in dict.fromkeys(units.gang[run[len(nodes) :]].tolist()):
-            session.wait(gang, reason)
+def _vetoed(session: Session, policy: Policy, unit: Unit) -> Reason | None:
+    """Return the first word against even trying."""
+    return next(filter(None, (veto.check(session, unit, None) for veto in policy.vetoes)), None)
+
+
+def _placement(session: Session, gang: int) -> Placement | None:
+    queue = int(session.snapshot.gangs.queue[gang])
+    return session.snapshot.queues.placement[queue] if queue >= 0 else None

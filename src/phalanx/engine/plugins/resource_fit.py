@@ -14,6 +14,7 @@ from phalanx.engine.plugin import UNLIMITED, Plugin
 from phalanx.engine.session import Session
 from phalanx.model.axis import CPU, MEMORY, Bool, Float, Int, is_extended
 from phalanx.model.quantity import written
+from phalanx.model.queue import Placement
 
 Strategy = Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio", "PerResource"]
 Mode = Literal["LeastAllocated", "MostAllocated"]
@@ -123,7 +124,7 @@ class ResourceFit(Plugin):
         weights = np.zeros(len(nodes), np.int64)
         for column, weight in self._columns(session, shape):
             used, capacity = self._used(session, shape, column, nodes, copies)
-            part = self._formula(weight.mode, used, capacity)
+            part = self._formula(session.placement, weight.mode, used, capacity)
             counted = self._counted(part, capacity)
             total += part * weight.weight * counted
             weights += weight.weight * counted
@@ -163,7 +164,11 @@ class ResourceFit(Plugin):
             before, each = capacity - session.free[nodes, column], snapshot.requests[shape, column]
         return before + (copies + 1) * each, capacity
 
-    def _formula(self, mode: Mode | None, used: Int, capacity: Int) -> Int:
+    def _formula(self, placement: Placement | None, mode: Mode | None, used: Int, capacity: Int) -> Int:
+        if placement is not None:
+            # The word of the task's queue comes before that of the policy.
+            formula = fit_scores.most_allocated if placement == "pack" else fit_scores.least_allocated
+            return formula(used, capacity)
         if self.strategy == "RequestedToCapacityRatio":
             points = np.array([(point.utilization, point.score * 10) for point in self.shape], np.int64)
             return fit_scores.ratio(used, capacity, points[:, 0], points[:, 1])

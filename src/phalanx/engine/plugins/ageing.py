@@ -1,0 +1,93 @@
+"""Ageing: a gang that has waited long enough is not overtaken any more."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from phalanx.engine.plugin import UNLIMITED, Heads, Plugin, Prospects
+from phalanx.engine.session import Session
+from phalanx.engine.units import Unit, Units
+from phalanx.model.axis import Bool, Float, Int
+from phalanx.model.duration import Seconds
+from phalanx.model.plan import Code, Reason
+from phalanx.model.snapshot import Snapshot
+
+#: Of each node, the row of the gang that it is kept for, plus one; 0: it is kept for nobody.
+_KEPT = "ageing_kept"
+_SIX_HOURS = Seconds(6 * 3600.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ageing(Plugin):
+    """From `after` on a gang goes before all others, and where it finds no room, nodes are kept for it.
+
+    It gets the nodes with the most room now, and only as many as it needs. Nobody is evicted: those who run there
+    leave when they are done, and nobody follows them. So a gang is overtaken only while it is younger than `after`.
+    """
+
+    after: Seconds = _SIX_HOURS
+    name: ClassVar[str] = "ageing"
+    band: ClassVar[bool] = True
+
+    def gang_key(self, session: Session, units: Units) -> Int | Float:
+        """Return 0 for gangs that have waited long enough."""
+        return np.where(self._aged(session.snapshot, units.gang) & ~units.growth, 0, 1)
+
+    def queue_key(self, session: Session, queues: Int, heads: Heads) -> Sequence[Int | Float | Bool]:
+        """Return 0 for queues whose first gang has waited long enough."""
+        del queues
+        units = heads.units
+        return (~(self._aged(session.snapshot, units.gang[heads.index]) & ~units.growth[heads.index]),)
+
+    def columns(self, snapshot: Snapshot) -> Mapping[str, Int]:
+        """Return who each node is kept for."""
+        return {_KEPT: np.zeros(len(snapshot.nodes), np.int64)}
+
+    def room(self, session: Session, shape: int) -> Int:
+        """Return no room where a node is kept for a gang. That gang had its turn before."""
+        del shape
+        return np.where(session.columns[_KEPT] > 0, 0, UNLIMITED)
+
+    def refusals(self, session: Session, shape: int, nodes: Int) -> list[tuple[int, str]]:
+        """Name the gangs for which nodes are kept."""
+        del shape
+        gangs = session.snapshot.gangs.gangs
+        counts = Counter(gangs[row - 1].name for row in session.columns[_KEPT][nodes].tolist())
+        return [(count, f"kept for {name}, which has waited long enough") for name, count in counts.most_common()]
+
+    def refused(self, session: Session, unit: Unit, reason: Reason, prospects: Prospects) -> Reason:
+        """Keep nodes for a gang that would fit if others were not there."""
+        if reason.code is not Code.FULL or not self._aged(session.snapshot, np.array([unit.gang])).all():
+            return reason
+        nodes = self._choose(session, unit, prospects)
+        if not len(nodes):
+            return reason
+        session.write(_KEPT, nodes, np.full(len(nodes), unit.gang + 1))
+        waited = (session.snapshot.now - session.snapshot.gangs.created[unit.gang]) / 3600
+        kept = "1 node is kept" if len(nodes) == 1 else f"{len(nodes)} nodes are kept"
+        return reason.adding(f"it has waited {waited:.1f} h, so nobody overtakes it any more: {kept} for it")
+
+    def _choose(self, session: Session, unit: Unit, prospects: Prospects) -> Int:
+        """Return enough nodes for every shape of the unit, those with the most room now first."""
+        shapes, counts = np.unique(session.snapshot.tasks.shape[unit.tasks], return_counts=True)
+        free = session.columns[_KEPT] == 0
+        chosen = [np.zeros(0, np.int64)]
+        # A loop over the shapes of one gang.
+        for shape, count in zip(shapes.tolist(), counts.tolist(), strict=True):
+            most = np.where(free, np.minimum(prospects.most(shape), count), 0)
+            by_room = np.argsort(-prospects.room(shape), kind="stable")
+            by_room = by_room[most[by_room] > 0]
+            enough = np.searchsorted(np.cumsum(most[by_room]), count)
+            if enough == len(by_room):
+                return chosen[0]
+            chosen.append(by_room[: int(enough) + 1])
+            free[chosen[-1]] = False
+        return np.concatenate(chosen)
+
+    def _aged(self, snapshot: Snapshot, gangs: Int) -> Bool:
+        waiting = snapshot.gangs.running[gangs] == 0
+        aged: Bool = waiting & (snapshot.now - snapshot.gangs.created[gangs] >= self.after)
+        return aged

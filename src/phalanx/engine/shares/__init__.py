@@ -1,0 +1,1 @@
+"""The built-in divisions of the cluster among queues."""

@@ -1,0 +1,51 @@
+"""What there is to divide among the queues: ready nodes, less what runs on them outside every queue."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+
+from phalanx.model.axis import SUM_MAX, Bool, Int
+from phalanx.model.queue_table import QueueTable
+from phalanx.model.snapshot import NodeTable
+from phalanx.model.task import Task
+from phalanx.world.queue_rows import total_of
+
+
+class Outside:
+    """Keeps a row per node: what tasks in no queue take of the listed resources. Only dirty rows are added up again."""
+
+    def __init__(self) -> None:
+        self._dirty: set[str] = set()
+        self._resources: tuple[str, ...] = ()
+        self._row: Mapping[str, int] | None = None
+        #: [node, resource]
+        self._used: Int = np.zeros((0, 0), np.int64)
+
+    def touch(self, name: str) -> None:
+        """Mark a node: a task on it changed, or went into a queue or out of it."""
+        self._dirty.add(name)
+
+    def total(
+        self, queues: QueueTable, nodes: NodeTable, on_node: Callable[[str], list[Task]], inside: Callable[[Task], bool]
+    ) -> Int:
+        """Return [resource]: what there is to divide, never below 0."""
+        if self._resources != queues.resources or self._row is not nodes.row:
+            self._resources, self._row = queues.resources, nodes.row
+            self._used = np.zeros((len(nodes), len(queues.resources)), np.int64)
+            self._dirty = set(nodes.names)
+        if queues.resources:
+            # A loop over the nodes that changed since the last cycle, not over all.
+            for name in self._dirty & nodes.row.keys():
+                self._used[nodes.row[name]] = self._add_up(task for task in on_node(name) if not inside(task))
+        self._dirty = set()
+        ready: Bool = nodes.ready
+        there = total_of(nodes.allocatable[np.ix_(ready, queues.columns)])
+        return np.maximum(there - total_of(self._used[ready]), 0)
+
+    def _add_up(self, tasks: Iterable[Task]) -> list[int]:
+        used = dict.fromkeys(self._resources, 0)
+        for task in tasks:
+            for name, amount in task.shape.requests:
+                if name in used:
+                    used[name] = min(used[name] + amount, SUM_MAX)
+        return list(used.values())

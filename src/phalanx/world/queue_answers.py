@@ -1,0 +1,94 @@
+"""Who may use which queue: what a gang is told that names one."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from phalanx.model.queue import DEFAULT_QUEUE
+from phalanx.model.task import Task
+from phalanx.world.queue_tree import Tree
+
+QUEUE_LABEL = "phalanx.dev/queue"
+#: Labels by which a pod may name its queue, the native one first.
+_LABELS = (QUEUE_LABEL, "kai.scheduler/queue")
+#: How many queues or namespaces a message names before it says "and n more".
+_NAMED_MAX = 5
+
+#: A sentence: nobody may; a set: only these namespaces; None: everybody.
+Answer = str | frozenset[str] | None
+
+
+class Said(NamedTuple):
+    """Which queue a gang is in, and who says so."""
+
+    queue: str
+    #: The field that names it; None: nobody names one.
+    field: str | None
+    namespace: str
+
+
+def said_by(task: Task, labels: Mapping[str, str], owner: tuple[str, str] | None = None) -> Said:
+    """Return the queue of a task's gang: its object's, else the pods', else their namespace's, else `default`.
+
+    `owner`: the object that describes the gang and the queue that it names. `labels`: the namespace's.
+    """
+    if owner is not None:
+        return Said(owner[1], f"{owner[0]}: spec.queue", task.namespace)
+    if task.queue is not None:
+        label = next((key for key in _LABELS if task.labels.get(key) == task.queue), QUEUE_LABEL)
+        return Said(task.queue, f"metadata.labels[{label}]", task.namespace)
+    if labels.get(QUEUE_LABEL):
+        field = f"Namespace {task.namespace}: metadata.labels[{QUEUE_LABEL}]"
+        return Said(labels[QUEUE_LABEL], field, task.namespace)
+    return Said(DEFAULT_QUEUE.name, None, task.namespace)
+
+
+def answer(tree: Tree, name: str) -> Answer:
+    """Return who may use a queue."""
+    row = tree.row.get(name)
+    if row is None:
+        why = tree.missing.get(name)
+        return f"Queue {name} is set aside: {why}" if why else f"there is no Queue {name}{_meant(tree, name)}"
+    if row in tree.children:
+        leaves = _few(tree.queues[leaf].name for leaf in _leaves(tree, row))
+        return f"Queue {name} has queues below it, and pods live in leaves: {leaves}"
+    return tree.queues[row].namespaces
+
+
+def objection(said: Said, given: Answer) -> str | None:
+    """Return why a gang must not use the queue that it is in; None: it may."""
+    field = said.field or f"metadata.labels[{QUEUE_LABEL}]: missing, and the default does not help"
+    if isinstance(given, str):
+        return f"{field}: {given}"
+    if given is None or said.namespace in given:
+        return None
+    only = f"only those of {_few(sorted(given))}" if given else "and those of no other"
+    return f"{field}: Queue {said.queue} does not take pods of namespace {said.namespace}, {only}"
+
+
+def _meant(tree: Tree, name: str) -> str:
+    """Name the queue that differs in case and dashes alone. A better search would cost a second with many of both."""
+    plain = _plain(name)
+    close = next((queue.name for queue in tree.queues if _plain(queue.name) == plain), None)
+    return "" if close is None else f", did you mean {close}?"
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def _leaves(tree: Tree, row: int) -> Iterable[int]:
+    """Return some leaves below a queue, enough for a message."""
+    found: list[int] = []
+    open_rows = list(reversed(tree.children[row]))
+    while open_rows and len(found) <= _NAMED_MAX:
+        at = open_rows.pop()
+        if at in tree.children:
+            open_rows.extend(reversed(tree.children[at]))
+        else:
+            found.append(at)
+    return found
+
+
+def _few(names: Iterable[str]) -> str:
+    listed = list(names)
+    return ", ".join(listed[:_NAMED_MAX]) + (", and more" if len(listed) > _NAMED_MAX else "")
