@@ -4,6 +4,7 @@ from phalanx.engine.core import decide
 from phalanx.engine.invariants import Violation, check
 from phalanx.engine.policy import Policy
 from phalanx.model.plan import Plan
+from phalanx.model.snapshot import Snapshot
 from phalanx.world.world import World
 
 #: How long a gang for which we made a broken plan is left alone.
@@ -20,7 +21,20 @@ class Loop:
         self.policy = policy
         #: Plans that broke a promise and were not carried out.
         self.violations: list[Violation] = []
+        #: What the last plan was decided on.
+        self.snapshot: Snapshot | None = None
         self._seed = seed
+
+    @property
+    def policy(self) -> Policy:
+        """Return the policy that decides."""
+        return self._policy
+
+    @policy.setter
+    def policy(self, policy: Policy) -> None:
+        """Decide by this policy from the next cycle on; the world keeps of the past what it wants to see."""
+        self._policy = policy
+        self.world.remember(policy.share.memory if policy.share is not None else None)
 
     def cycle(self, now: float) -> Plan:
         """Return what to do now, already charged in the world; the caller carries it out and confirms.
@@ -29,7 +43,7 @@ class Loop:
         stops nobody else; if that does not help, the violation goes to the caller.
         """
         for attempt in range(TRIES_MAX):
-            snapshot = self.world.compile(now, self._seed)
+            snapshot = self.snapshot = self.world.compile(now, self._seed)
             plan = decide(snapshot, self.policy)
             try:
                 check(snapshot, self.policy, plan)

@@ -114,6 +114,7 @@ def test_json_has_every_key_of_the_contract(capsys: pytest.CaptureFixture[str], 
             {
                 "queue": "default", "parent": None, "share": {}, "quota": {}, "limit": {},
                 "allocated": {"cpu": "500m", "memory": "1Gi", "nvidia.com/gpu": "2"},
+                "requested": {}, "pending": 1, "problem": None,
             }
         ],
         "refused": [],

@@ -62,6 +62,14 @@ def test_without_a_gang_the_rest_means_nothing_but_the_runtime() -> None:
     assert (found.membership, found.expected_runtime) == (None, 3600.0)
 
 
+def test_a_pod_without_a_gang_speaks_for_itself_and_a_member_for_its_gang() -> None:
+    said = {"preemptible": "false", "patience": "10m"}
+    alone, member = task(said), task({"gang": "train", "minimum": "1", **said})
+    assert (alone.preemptible, alone.patience) == (False, 600.0)
+    assert (member.preemptible, member.patience) == (True, None)
+    assert member.membership == Membership("ml/train", 1, preemptible=False, patience=600.0)
+
+
 @pytest.mark.parametrize(("key", "value"), [("preemptible", "no"), ("patience", "-1"), ("expected-runtime", "long")])
 def test_what_a_pod_without_a_gang_may_say_is_checked_too(key: str, value: str) -> None:
     event = seen({key: value})

@@ -298,10 +298,11 @@ def test_different_shapes_of_one_gang_are_placed_hardest_first() -> None:
 
 def test_a_queue_that_does_not_exist_holds_its_pods() -> None:
     lost = replace(Task("p", "default", "p", gpus(1)), queue="team-a")
-    text = "wait p 1 held: metadata.labels[phalanx.dev/queue]: there is no queue team-a"
+    text = "wait p 1 held: metadata.labels[phalanx.dev/queue]: there is no Queue team-a"
     assert decided(node("n1", 8), lost) == [text]
     by_namespace = NamespaceSeen("default", {"phalanx.dev/queue": "team-a"})
-    assert decided(node("n1", 8), by_namespace, replace(lost, queue=None)) == [text]
+    theirs = text.replace("held: ", "held: Namespace default: ")
+    assert decided(node("n1", 8), by_namespace, replace(lost, queue=None)) == [theirs]
 
 
 def test_a_gang_and_a_pod_of_the_same_name_do_not_meet() -> None:

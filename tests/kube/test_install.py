@@ -126,7 +126,7 @@ def test_a_real_api_server_takes_everything_as_it_is(
     control_plane: ControlPlane, installed: list[dict[str, Any]]
 ) -> None:
     assert control_plane.kubectl("diff", "-f", "-", stdin=yaml.safe_dump_all(installed)) == ""
-    assert len(installed) == 9
+    assert len(installed) == 10
 
 
 def test_the_pods_meet_the_restricted_standard_which_is_enforced_there(
@@ -183,6 +183,13 @@ CLUSTER = {
     "list namespaces", "watch namespaces",
     "list workloads.scheduling.k8s.io", "watch workloads.scheduling.k8s.io",
     "list podgroups.scheduling.k8s.io", "watch podgroups.scheduling.k8s.io",
+    "get queues.scheduling.phalanx.dev", "list queues.scheduling.phalanx.dev", "watch queues.scheduling.phalanx.dev",
+    "get queues.scheduling.run.ai", "list queues.scheduling.run.ai", "watch queues.scheduling.run.ai",
+    "get podgroups.scheduling.run.ai", "list podgroups.scheduling.run.ai", "watch podgroups.scheduling.run.ai",
+    "get priorityclasses.scheduling.k8s.io", "list priorityclasses.scheduling.k8s.io",
+    "watch priorityclasses.scheduling.k8s.io",
+    "get queues/status.scheduling.phalanx.dev", "patch queues/status.scheduling.phalanx.dev",
+    "update queues/status.scheduling.phalanx.dev",
     "create pods/binding", "create pods/eviction",
     "patch pods/status", "patch podgroups/status.scheduling.k8s.io",
     "create events.events.k8s.io",

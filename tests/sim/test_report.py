@@ -7,7 +7,8 @@ import pytest
 
 from phalanx.cli.report_text import report_text
 from phalanx.policy.load import load_policy
-from phalanx.sim.report import POINTS, NeverStarted, Report, Use, Waiting, report
+from phalanx.sim.queue_report import Waiting
+from phalanx.sim.report import POINTS, NeverStarted, Report, Use, report
 from phalanx.sim.scenario import read_scenario
 from phalanx.sim.simulator import FOREVER, Simulator
 from phalanx.sim.timeline import timeline

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from phalanx.model.events import NodeSeen, PriorityClassSeen, Refused, TaskSeen
+from phalanx.model.events import NodeSeen, PriorityClassSeen, QueueSeen, Refused, TaskSeen
 from phalanx.sim.manifests import Document
 from phalanx.sim.objects import Objects, read_objects
 
@@ -72,3 +72,24 @@ def test_of_two_pods_with_one_uid_the_first_holds() -> None:
     message = "already taken by an object in f0, which holds"
     assert objects.refused == [(Refused("Pod", "default/b", "metadata.uid", message), "f1")]
     assert tasks(objects) == ["default/a"]
+
+
+def queue(api: str, name: str = "q", **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": api, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
+
+
+def test_queues_of_two_systems_may_have_one_name_but_not_two_of_the_same() -> None:
+    ours, kai = queue("scheduling.phalanx.dev/v1alpha1"), queue("scheduling.run.ai/v2", resources={})
+    objects = read(ours, kai, kai)
+    assert [(event.queue.object, event.queue.uid) for event in objects.events if isinstance(event, QueueSeen)] == [
+        ("Queue q", "Queue/q"),
+        ("Queue.scheduling.run.ai q", "Queue.scheduling.run.ai/q"),
+    ]
+    message = "already taken by an object in f1, which holds"
+    assert objects.refused == [(Refused("Queue.scheduling.run.ai", "q", "metadata.name", message), "f2")]
+
+
+def test_a_queue_that_cannot_be_read_is_told_to_those_who_wait_in_it_too() -> None:
+    objects = read(queue("scheduling.run.ai/v2"))
+    refused = Refused("Queue.scheduling.run.ai", "q", "spec.resources", "missing")
+    assert (objects.events, objects.refused) == ([refused], [(refused, "f0")])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from phalanx.engine.policy import Policy
 from phalanx.model.axis import GPU
+from phalanx.model.events import GroupsSeen
 from phalanx.model.task import State
 from phalanx.policy.load import load_policy
 from phalanx.sim.agenda import Agenda
@@ -281,6 +282,19 @@ def test_manifests_can_be_simulated_pods_arrive_when_they_were_created(tmp_path:
         ("default/b", 20, 90, 180),
     ]
     assert problems == []
+
+
+def test_a_group_in_manifests_was_made_at_a_time_of_the_simulation_too(tmp_path: Path) -> None:
+    texts = [
+        """{kind: Pod, apiVersion: v1, metadata: {name: a, creationTimestamp: "2026-11-01T12:00:10Z",
+           annotations: {pod-group-name: g}}, spec: {schedulerName: phalanx, containers: [{name: c}]}}""",
+        """{kind: PodGroup, apiVersion: scheduling.run.ai/v2alpha2, metadata: {name: g,
+           creationTimestamp: "2026-11-01T12:00:07Z"}, spec: {}}""",
+    ]
+    (tmp_path / "all.yaml").write_text("\n---\n".join(texts))
+    laid_out, problems = timeline_of_manifests(str(tmp_path), ["phalanx"])
+    made = [group.created for event in laid_out.others if isinstance(event, GroupsSeen) for group in event.groups]
+    assert (made, problems) == ([-3.0], [])
 
 
 SCENARIOS = st.lists(

@@ -12,7 +12,7 @@ from phalanx import __version__
 from phalanx.cli.output import Mistake, complain
 
 #: Modules that register a command each, in the order of `--help`.
-_COMMANDS = ("plan", "simulate", "demo", "policy", "run", "playground", "install")
+_COMMANDS = ("plan", "simulate", "demo", "policy", "queues", "run", "playground", "install")
 
 OURS, THEIRS, INTERRUPTED = 1, 2, 130
 

@@ -13,6 +13,8 @@ import msgspec
 from phalanx.cli.output import Mistake, complain, counted
 from phalanx.cli.plan_document import Planned, document
 from phalanx.cli.plan_text import Line, lines
+from phalanx.cli.queue_bar import signs_for
+from phalanx.cli.queue_tree_text import resources_shown, show, terminal_width, tree
 from phalanx.cli.timings import TimedWorld, Timings
 from phalanx.dialects.mistakes import Mistakes
 from phalanx.dialects.timestamps import moment
@@ -29,6 +31,8 @@ from phalanx.world.world import World
 
 #: Reading less than this is over before a bar is drawn.
 _BAR_BYTES = 2_000_000
+#: A plan ends with a look at so many queues.
+_QUEUES_MAX = 20
 _STYLES = {"bind": "green", "nominate": "cyan", "evict": "magenta", "wait": "yellow", "refused": "red", "cycle": "bold"}
 
 
@@ -75,7 +79,7 @@ def _run(wish: Wish, timings: Timings) -> None:
     with timings.stage("decide"):
         plans = tuple(play(Loop(world, policy), first_now(world) if now is None else now, wish.cycles))
     with timings.stage("output"):
-        _print(wish.output, Planned(plans, world, objects.refused))
+        _print(wish.output, Planned(plans, world, objects.refused, policy))
         _count(objects, world)
 
 
@@ -180,6 +184,16 @@ def _print(form: str, planned: Planned) -> None:
         print(msgspec.yaml.encode(document(planned)).decode(), end="")
     else:
         _print_text(lines(planned))
+        _print_queues(planned)
+
+
+def _print_queues(planned: Planned) -> None:
+    """Print the queues, where there are some. Who is in none was said already, with the gangs that wait."""
+    found = planned.accounts()
+    if found is not None:
+        print()
+        found = replace(found, outside={})
+        show(tree(found, resources_shown(found), terminal_width(), signs_for(sys.stdout.encoding), _QUEUES_MAX))
 
 
 def _print_text(report: Sequence[Line]) -> None:

@@ -4,14 +4,18 @@ from collections.abc import Sequence
 
 from phalanx.cli.output import counted, safe
 from phalanx.sim.duration import written
-from phalanx.sim.report import Report, Use
-from phalanx.sim.telling import devices, gathered, short
+from phalanx.sim.queue_report import QueueRun
+from phalanx.sim.report import Report, Use, never_by_reason
+from phalanx.sim.telling import devices, gathered
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 #: Gangs that never started are all in the JSON; here they are gathered by reason, and as many as fit a screen.
 _REASONS_MAX = 10
 _NAMES_WIDTH = 40
 _LABEL = 15
+#: All queues are in the JSON.
+_QUEUES_MAX = 12
+_DEPTH_MAX = 4
 
 
 def report_text(scenario: str, found: Report) -> str:
@@ -33,7 +37,7 @@ def report_text(scenario: str, found: Report) -> str:
     ]
     if found.interruptions:
         lines.append(_row("work lost", f"{counted(found.interruptions, 'time')}, as a gang was no longer whole"))
-    lines += _over_time(found, what) + _never(found)
+    lines += _queues(found, what) + _over_time(found, what) + _never(found)
     return "\n".join(lines) + "\n"
 
 
@@ -63,6 +67,34 @@ def _fragmentation(found: Report, what: str) -> str:
     return f"{found.fragmentation:.1%} of the free {what} sat on partly used nodes"
 
 
+def _queues(found: Report, what: str) -> list[str]:
+    """Return a line per queue, indented as the tree is; none where there is one queue that bounds nothing."""
+    if not _several(found):
+        return []
+    resource = what if found.device.capacity else "cpu"
+    lines = []
+    for queue in found.queues[:_QUEUES_MAX]:
+        use = queue.device if found.device.capacity else queue.cpu
+        told = [f"{use.allocated:.1f} held"]
+        told += [] if use.share is None else [f"{use.share:.1f} its share"]
+        told += [] if use.requested is None else [f"{use.requested:.1f} asked for"]
+        told += [] if queue.waiting is None else [f"waiting p50 {written(queue.waiting.p50)}"]
+        lines.append(_row(_name(queue), ", ".join(told)))
+    more = len(found.queues) - _QUEUES_MAX
+    lines += [_row("", f"and {counted(more, 'more queue')}")] if more > 0 else []
+    return ["", f"  {resource} by queue, on average over the time", *lines]
+
+
+def _several(found: Report) -> bool:
+    return len(found.queues) > 1 or any(queue.device.share is not None for queue in found.queues)
+
+
+def _name(queue: QueueRun) -> str:
+    """Return the name of a queue under its parents, no longer than a label."""
+    name = "  " * min(queue.depth, _DEPTH_MAX) + safe(queue.queue)
+    return name if len(name) < _LABEL else f"{name[: _LABEL - 2]}…"
+
+
 def _over_time(found: Report, what: str) -> list[str]:
     """Return two lines of bars over the same axis of time."""
     if not found.held_over_time or not found.device.capacity:
@@ -75,7 +107,17 @@ def _over_time(found: Report, what: str) -> list[str]:
         f"  {what} over time, from none (no bar) to all (a full bar)",
         _row("held", _bars(found.held_over_time)),
         _row("working", _bars(found.working_over_time)),
+        *_queue_bars(found),
         _row("", axis),
+    ]
+
+
+def _queue_bars(found: Report) -> list[str]:
+    if not _several(found):
+        return []
+    return [
+        _row(_name(queue), _bars([amount / found.device.capacity for amount in queue.device.allocated_over_time]))
+        for queue in found.queues[:_QUEUES_MAX]
     ]
 
 
@@ -86,9 +128,7 @@ def _bars(shares: Sequence[float]) -> str:
 
 def _never(found: Report) -> list[str]:
     """Return why gangs never started: those that waited for the same are told together."""
-    reasons: dict[str, list[str]] = {}
-    for one in found.never_started:
-        reasons.setdefault(one.reason, []).append(short(one.gang))
+    reasons = never_by_reason(found)
     lines = [f"    {safe(_gathered(gangs))}: {safe(reason)}" for reason, gangs in reasons.items()]
     more = [f"    and {len(lines) - _REASONS_MAX:,} more reasons"] if len(lines) > _REASONS_MAX else []
     return ["", "  never started, and why they waited last", *lines[:_REASONS_MAX], *more] if lines else []

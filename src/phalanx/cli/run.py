@@ -31,6 +31,7 @@ def run(
     address: str = "127.0.0.1",
     port: int = 10261,
     log_format: Literal["text", "json"] = "text",
+    usage_prometheus: str | None = None,
 ) -> int:
     """Schedule a real cluster: pods whose schedulerName is ours.
 
@@ -66,11 +67,14 @@ def run(
         The port for them; 0 takes a free one.
     log_format
         text for people, json for programs.
+    usage_prometheus
+        The address of a Prometheus that scrapes this scheduler: what queues used is read there, not in their status.
     """
     # Here and not above: whoever asks for help need not wait for the network libraries.
     from phalanx.kube.credentials import AccessError  # noqa: PLC0415
     from phalanx.kube.process import Choices, Lease, serve  # noqa: PLC0415
     from phalanx.kube.server import ListenError  # noqa: PLC0415
+    from phalanx.kube.usage_source import HistoryError, checked_url  # noqa: PLC0415
     from phalanx.policy.load import PolicyError  # noqa: PLC0415
 
     if not 0 < retry_period < renew_deadline < lease_duration:
@@ -81,9 +85,11 @@ def run(
     lease = Lease(lease_namespace, lease_name, lease_duration, renew_deadline, retry_period)
     choices = Choices(
         kubeconfig, context, policy, policy_config_map, scheduler_name, lease if leader_election else None,
-        wave_deadline, address, port, log_format,
+        wave_deadline, address, port, log_format, usage_prometheus,
     )  # fmt: skip
     try:
+        if usage_prometheus is not None:
+            checked_url(usage_prometheus)
         return serve(choices)
-    except (AccessError, PolicyError, ListenError) as mistake:
+    except (AccessError, HistoryError, PolicyError, ListenError) as mistake:
         raise Mistake(str(mistake)) from None

@@ -1,5 +1,6 @@
 """`phalanx simulate`: run a workload over time on a pretend cluster, and report what it was worth."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
@@ -18,6 +19,8 @@ def simulate(
     seed: int = 0,
     until: str | None = None,
     interval: str = "1s",
+    html: Path | None = None,
+    memory: Path | None = None,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"])] = "text",
 ) -> int:
     """Run a workload over time on a pretend cluster, and report what it was worth.
@@ -37,10 +40,15 @@ def simulate(
         Stop at this virtual time, such as 90m or 2d. Default: when nothing more can happen.
     interval
         The least virtual time from one cycle to the next. A longer one makes long runs faster.
+    html
+        Write the report with plots to this file too: one page that needs nothing else.
+    memory
+        What the queues used in the past: read from this file if it is there, written to it in the end. For policies
+        whose share has a memory.
     output
         text for people; json for programs.
     """
     # Arrays and the engine are loaded only now: `phalanx --help` does without.
     from phalanx.cli import simulating  # noqa: PLC0415
 
-    return simulating.run(simulating.Wish(scenario, policy, seed, until, interval, output))
+    return simulating.run(simulating.Wish(scenario, policy, seed, until, interval, output, html, memory))

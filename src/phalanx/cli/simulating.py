@@ -18,8 +18,10 @@ from phalanx.model.quantity import shown
 from phalanx.policy.load import PolicyError, load_policy
 from phalanx.sim.duration import seconds, written
 from phalanx.sim.from_manifests import MANIFEST_SUFFIXES, timeline_of_manifests
+from phalanx.sim.html_report import POINTS, html_report
 from phalanx.sim.lines import ScenarioError
-from phalanx.sim.report import report
+from phalanx.sim.memory import MemoryFileError, read_memory, write_memory
+from phalanx.sim.report import Report, report
 from phalanx.sim.scenario import read_scenario
 from phalanx.sim.simulator import FOREVER, Simulator
 from phalanx.sim.timeline import Timeline, timeline
@@ -39,12 +41,16 @@ class Wish:
     until: str | None
     interval: str
     output: str
+    html: Path | None = None
+    memory: Path | None = None
 
 
 def run(wish: Wish) -> int:
     """Run a simulation and print its report; return the exit status."""
     until = FOREVER if wish.until is None else _duration("--until", wish.until)
     interval = _duration("--interval", wish.interval)
+    for option, path in (("--html", wish.html), ("--memory", wish.memory)):
+        _writable(option, path)
     try:
         policy = load_policy(wish.policy)
     except PolicyError as error:
@@ -55,12 +61,16 @@ def run(wish: Wish) -> int:
     if not laid_out.happenings:
         raise Mistake(f"{wish.scenario}: nothing to simulate: there is no gang and no pod")
     simulator = Simulator(laid_out, policy, wish.seed, interval)
+    if wish.memory is not None:
+        with _told():
+            read_memory(simulator.world, wish.memory)
     with _interruptible() as interrupted, _progress(simulator, laid_out, until) as advance:
         for moment in simulator.run(until):
             advance(len(moment.happenings))
             if interrupted():
                 break
     found = report(simulator, interrupted=interrupted())
+    _keep(wish, simulator, found)
     if wish.output == "json":
         print(json.dumps({"scenario": wish.scenario, **found.json()}, indent=2, ensure_ascii=False))
     else:
@@ -69,6 +79,34 @@ def run(wish: Wish) -> int:
         complain(f"simulate: interrupted at {written(found.end)} of virtual time; the report is of what ran until then")
         return _INTERRUPTED
     return 0
+
+
+def _writable(option: str, path: Path | None) -> None:
+    """Refuse a place where no file can be, before a long run and not after it."""
+    if path is not None and (path.is_dir() or not path.parent.is_dir()):
+        why = "which is a directory" if path.is_dir() else "in a directory that does not exist"
+        raise Mistake(f"simulate: {option}: found {shown(str(path))}, {why}, allowed is a file")
+
+
+def _keep(wish: Wish, simulator: Simulator, found: Report) -> None:
+    """Write the files that were asked for."""
+    if wish.memory is not None:
+        with _told():
+            write_memory(simulator.world, wish.memory, simulator.now)
+    if wish.html is not None:
+        fine = report(simulator, interrupted=found.interrupted, points=POINTS)
+        try:
+            wish.html.write_text(html_report(wish.scenario, fine), "utf-8")
+        except OSError as error:
+            raise Mistake(f"simulate: --html: {wish.html}: {(error.strerror or str(error)).lower()}") from None
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except MemoryFileError as error:
+        raise Mistake(f"simulate: --memory: {error}") from None
 
 
 def _duration(option: str, text: str) -> float:

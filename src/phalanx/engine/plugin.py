@@ -14,7 +14,7 @@ method that is there is used. Its fields are its arguments in the policy file.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -29,6 +29,9 @@ UNLIMITED = 2**31
 
 #: How far one placement reaches: `node` means that placing on A never changes the answer for B.
 Reach = Literal["node", "domain", "cluster"]
+
+#: Of a shape: how many copies each node would take if nobody else were there, by all filters of the policy.
+Ceiling: TypeAlias = Callable[[int], Int]
 
 
 class Plugin:
@@ -61,9 +64,9 @@ class Plugin:
     def charge(self, session: Session, shape: int, nodes: Int, counts: Int) -> None:
         """Bring its columns up to date: `counts[i]` copies of the shape were placed on `nodes[i]`."""
 
-    def refused(self, session: Session, unit: Unit, reason: Reason, prospects: "Prospects") -> Reason:
+    def refused(self, session: Session, unit: Unit, reason: Reason, ceiling: Ceiling) -> Reason:
         """Take note that the minimum of a gang found no place; return the reason, with more to say or as it is."""
-        del session, unit, prospects
+        del session, unit, ceiling
         return reason
 
 
@@ -150,16 +153,6 @@ class Heads:
     index: Int
     #: [queue, resource], on the resources of the queue table.
     asks: Int
-
-
-@dataclass(frozen=True, slots=True)
-class Prospects:
-    """What every filter of the policy together says of a shape: int[node]."""
-
-    #: How many copies fit now.
-    room: Callable[[int], Int]
-    #: How many would fit if nobody else were there.
-    most: Callable[[int], Int]
 
 
 class PluginError(Exception):

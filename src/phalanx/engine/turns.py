@@ -30,7 +30,10 @@ class Turns:
         self._asks = asks(session, units)
         table = session.snapshot.queues
         leaves = session.snapshot.gangs.queue[units.gang][order]
-        # Whatever is in no queue is held; it comes last, to say so.
+        if not orders or not table.resources:
+            # Nobody tells queues apart: all stand in one line.
+            leaves = np.full(len(order), ROOT)
+        # What is in no queue is held; it comes last, to say so.
         self._outside = order[leaves < 0]
         sorted_ = np.argsort(leaves, kind="stable")
         found, first = np.unique(leaves[sorted_], return_index=True)

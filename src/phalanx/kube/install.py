@@ -5,6 +5,10 @@ from collections.abc import Sequence
 from importlib import resources
 from string import Template
 
+import yaml
+
+from phalanx.kube.queue_crd import queue_crd
+
 #: The user in the image; the restricted standard wants a number.
 UID = 65532
 PORT = 10261
@@ -13,6 +17,11 @@ _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*", re.ASCII)
 #: host:port/path/name:tag@digest, each part as registries take them.
 _IMAGE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._/:-]{0,254}(@sha256:[0-9a-f]{64})?", re.ASCII)
+
+_QUEUES = """\
+# Queues: who owns how much of the cluster. Without any, everybody shares one without bounds.
+# The rules say what the API server refuses; what it cannot see is told in a Queue's status.
+"""
 
 
 class InstallError(Exception):
@@ -34,7 +43,8 @@ def manifests(namespace: str, image: str, scheduler_names: Sequence[str]) -> str
         "port": str(PORT),
     }
     files = sorted((resources.files("phalanx.kube") / "manifests").iterdir(), key=lambda file: file.name)
-    return "---\n".join(Template(file.read_text("utf-8")).substitute(values) for file in files)
+    parts = [Template(file.read_text("utf-8")).substitute(values) for file in files]
+    return "---\n".join([_QUEUES + yaml.safe_dump(queue_crd(), sort_keys=False, width=120), *parts])
 
 
 def _check(option: str, found: str, allowed: re.Pattern[str], longest: int, words: str) -> None:

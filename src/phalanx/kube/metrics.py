@@ -1,4 +1,7 @@
-"""What a scheduler tells Prometheus. No name of a tenant's ever becomes a label: the series are few and stay few.
+"""What a scheduler tells Prometheus.
+
+Of the names that people give, only those of queues become labels: how many there are is the administrators' choice,
+while gangs and pods are anybody's.
 
 What each figure means, and what to do about it, is in docs/operate.md.
 """
@@ -19,8 +22,11 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from phalanx import __version__
+from phalanx.kube.queue_figures import QueueFigures
+from phalanx.model.axis import unit
 from phalanx.model.outcome import Result
 from phalanx.model.plan import Code, Plan
+from phalanx.model.queue import UNLIMITED
 
 # A cycle is milliseconds; a person notices a second.
 _BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -31,6 +37,10 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 
 def _nothing() -> Mapping[str, float]:
     return {}
+
+
+def _no_queues() -> QueueFigures | None:
+    return None
 
 
 @dataclass(slots=True)
@@ -45,6 +55,10 @@ class Live:
     silence: Callable[[], Mapping[str, float]] = _nothing
     #: Waiting gangs of the last cycle, by code.
     pending: dict[Code, int] = field(default_factory=dict[Code, int])
+    #: The queues after the last cycle; None before the first one.
+    queues: Callable[[], QueueFigures | None] = _no_queues
+    #: Seconds since the history of use was last read from Prometheus; None: it is not read there.
+    history: Callable[[], float | None] = lambda: None
 
 
 class Metrics:
@@ -109,6 +123,40 @@ class _Scraped(Collector):
             # A replica that does not decide knows nothing of what waits; the leader's figure must not be doubled.
             waiting.add_metric([code.value], live.pending.get(code, 0) if leading else 0)
         yield waiting
+        yield from _queues(live.queues() if leading else None)
+        age = live.history()
+        if age is not None:
+            yield GaugeMetricFamily("phalanx_usage_history_seconds", "Age of the history from Prometheus.", value=age)
         version = GaugeMetricFamily("phalanx_build_info", "1; the version is a label.", labels=["version"])
         version.add_metric([__version__], 1)
         yield version
+
+
+def _queues(figures: QueueFigures | None) -> Iterable[Metric]:
+    """Yield the queues' gauges, in cores, devices and bytes. What is unlimited has no series: it would spoil sums."""
+    labels = ["queue", "resource"]
+    capacity = GaugeMetricFamily("phalanx_capacity", "What there is to divide among the queues.", labels=["resource"])
+    waiting = GaugeMetricFamily("phalanx_queue_pending_gangs", "Waiting gangs by queue.", labels=["queue"])
+    amounts = {
+        name: GaugeMetricFamily(f"phalanx_queue_{name}", text, labels=labels)
+        for name, text in (
+            ("allocated", "What runs in a queue, or is on its way."),
+            ("requested", "What runs and what waits."),
+            ("share", "What a queue is entitled to now."),
+            ("quota", "What a queue is guaranteed."),
+        )
+    }
+    if figures is not None:
+        table = figures.table
+        units = [unit(name) for name in table.resources]
+        for resource, one, total in zip(table.resources, units, table.total.tolist(), strict=True):
+            capacity.add_metric([resource], total / one)
+        arrays = (table.allocated, table.requested, figures.share, table.quota)
+        for family, array in zip(amounts.values(), arrays, strict=True):
+            for queue, row in zip(table.queues, array.tolist(), strict=True):
+                for resource, one, amount in zip(table.resources, units, row, strict=True):
+                    if amount < UNLIMITED:
+                        family.add_metric([queue.name, resource], amount / one)
+        for queue, count in zip(table.queues, figures.pending.tolist(), strict=True):
+            waiting.add_metric([queue.name], count)
+    yield from (capacity, *amounts.values(), waiting)

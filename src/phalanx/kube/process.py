@@ -6,8 +6,9 @@ import os
 import signal
 import socket
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import uvloop
 
@@ -20,6 +21,7 @@ from phalanx.kube.metrics import Metrics
 from phalanx.kube.policy_source import PolicyWatch, Source, config_map_source, file_source
 from phalanx.kube.scheduler import Scheduler, Settings
 from phalanx.kube.server import serve_health
+from phalanx.kube.usage_source import UsageSource, checked_url
 from phalanx.policy.load import PolicyError, load_policy, preset_names
 
 #: How long a process that was asked to stop waits for binds that are on their way.
@@ -51,6 +53,8 @@ class Choices:
     address: str
     port: int
     log_format: Literal["text", "json"]
+    #: The address of a Prometheus that keeps the history of use.
+    usage_prometheus: str | None = None
 
 
 def serve(choices: Choices) -> int:
@@ -75,7 +79,8 @@ async def _serve(choices: Choices) -> int:
                 watch.on_change(
                     lambda fresh: scheduler.use(_named(fresh, choices)), lambda why: scheduler.bad_policy(source, why)
                 )
-            return await _until_stopped(scheduler, leader, watch, log)
+            history = _history(choices, scheduler, metrics)
+            return await _until_stopped(scheduler, [one for one in (leader, watch, history) if one is not None], log)
 
 
 def _source(choices: Choices, client: Client) -> Source | None:
@@ -102,6 +107,20 @@ def _named(policy: Policy, choices: Choices) -> Policy:
     return replace(policy, scheduler_names=names)
 
 
+def _history(choices: Choices, scheduler: Scheduler, metrics: Metrics) -> UsageSource | None:
+    if choices.usage_prometheus is None:
+        return None
+    queues = scheduler.world.queues
+    source = UsageSource(
+        checked_url(choices.usage_prometheus),
+        lambda: queues.usage.memory if queues.usage is not None else None,
+        lambda: {queue.name: queue.uid for queue in queues.table.queues},
+        scheduler.take_history, scheduler.clock, scheduler.log,
+    )  # fmt: skip
+    metrics.live.history = lambda: source.age
+    return source
+
+
 def _leader(choices: Choices, client: Client, identity: str, log: Log) -> Leader | None:
     lease = choices.lease
     if lease is None:
@@ -112,16 +131,16 @@ def _leader(choices: Choices, client: Client, identity: str, log: Log) -> Leader
     )  # fmt: skip
 
 
-async def _until_stopped(scheduler: Scheduler, leader: Leader | None, watch: PolicyWatch | None, log: Log) -> int:
+class _Work(Protocol):
+    async def run(self) -> None: ...
+
+
+async def _until_stopped(scheduler: Scheduler, others: Sequence[_Work], log: Log) -> int:
     """Run everything; on SIGTERM let binds finish, give the lease back, and go."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    work = [asyncio.create_task(scheduler.run())]
-    if leader is not None:
-        work.append(asyncio.create_task(leader.run()))
-    if watch is not None:
-        work.append(asyncio.create_task(watch.run()))
+    work = [asyncio.create_task(one.run()) for one in (scheduler, *others)]
     stopping = asyncio.create_task(stop.wait())
     done, _ = await asyncio.wait([*work, stopping], return_when=asyncio.FIRST_COMPLETED)
     if stopping not in done:
@@ -133,8 +152,8 @@ async def _until_stopped(scheduler: Scheduler, leader: Leader | None, watch: Pol
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(FAREWELL):
             await scheduler.binder.settle()
-    if leader is not None:
-        await leader.release()
+    if scheduler.leader is not None:
+        await scheduler.leader.release()
     for task in work:
         task.cancel()
     await asyncio.wait(work, timeout=FAREWELL)

@@ -108,11 +108,23 @@ class Reflector:
                 self._log.say("watch-interrupted", kind=self.kind.kind, why=str(silence))
                 await self._pause()
 
+    async def fetch(self) -> None:
+        """List once and watch nothing; a kind that the cluster need not have may be absent."""
+        try:
+            await self._list()
+        except StreamRefused as refusal:
+            if not self._absent(refusal.reply):
+                raise
+            self._feed.replaced(self.kind, set())
+
+    def _absent(self, reply: Reply) -> bool:
+        return reply.status == 404 and self.kind.optional
+
     async def _refused(self, reply: Reply) -> None:
         if reply.status == 410:
             self._version = None
             return
-        if reply.status == 404 and self.kind.optional:
+        if self._absent(reply):
             self._version = None
             self._feed.replaced(self.kind, set())
             self._wake()

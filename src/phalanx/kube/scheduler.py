@@ -24,6 +24,7 @@ from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
 from phalanx.kube.metrics import Metrics
 from phalanx.kube.policy_source import Source
+from phalanx.kube.queues import QueueStatus
 from phalanx.kube.reflector import Reflector
 from phalanx.kube.status import Status
 from phalanx.kube.waves import Waves
@@ -80,6 +81,10 @@ class Scheduler:
         self.events = Events(self.world, self.feed, self.writes, self.clock, settings.controller, settings.identity)
         self.groups = GroupStatus(self.world, self.feed, self.writes, self.clock)
         self.status = Status(self.world, self.feed, self.writes, self.events, self.clock, self.groups.tell)
+        self.queues = QueueStatus(self.loop, self.feed, self.writes, self.events, self.clock, log)
+        #: Set at the start, on winning the lease and when the policy remembers another window: the history that the
+        #: statuses hold is read before the next decision.
+        self._forgetful = True
         self.reflectors = [Reflector(client, kind, self.feed, log, self._wake.set) for kind in self.feed.kinds]
 
     @property
@@ -95,7 +100,9 @@ class Scheduler:
         """Decide by another policy from the next cycle on."""
         self.log.say("policy", name=policy.name)
         names_changed = policy.scheduler_names != self.loop.policy.scheduler_names
+        remembered = self.world.queues.usage
         self.loop.policy = policy
+        self._forgetful = self._forgetful or self.world.queues.usage is not remembered
         self.world.read_labels(policy.label_keys)
         if names_changed:
             # Whose pods are ours is decided when they are read: read all of them again.
@@ -125,6 +132,12 @@ class Scheduler:
         body = msgspec.json.encode({"status": {"conditions": [condition]}})
         self.writes.submit(Write("PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}/status", body, MERGE_PATCH))
 
+    def take_history(self, text: dict[str, object]) -> str | None:
+        """Decide by another history from the next cycle on; return a sentence if it cannot be used."""
+        why = self.queues.begin_with(text)
+        self._wake.set()
+        return why
+
     async def run(self) -> None:
         """Schedule until cancelled."""
         async with asyncio.TaskGroup() as group:
@@ -141,6 +154,7 @@ class Scheduler:
         while True:
             await leader.won.wait()
             self.log.say("leading", lease=leader.name)
+            self._forgetful = True
             if self.feed.ready:
                 self.relist()
             self._wake.set()
@@ -174,8 +188,12 @@ class Scheduler:
                 first = False
                 self._settle_memory()
             if self.may_write() and not self.leaving:
+                if self._forgetful:
+                    self._forgetful = False
+                    self.queues.recall()
                 self._ask_again()
                 self.cycle()
+                self.queues.flush()
                 await asyncio.sleep(GATHER)
 
     def _ask_again(self) -> None:
@@ -192,10 +210,11 @@ class Scheduler:
         started, now = self.clock.monotonic(), self.clock.now()
         self.waves.review(self.world, started)
         self._step_back(started)
-        if not self.world.due(now):
+        if not (self.world.due(now) or self.queues.due):
             return
         try:
             plan = self.loop.cycle(now)
+            self.queues.sampled()
         except Violation as violation:
             self._stop(violation)
             return

@@ -1,7 +1,7 @@
 """The port that the kubelet and Prometheus ask: /healthz, /readyz, /metrics. It answers questions and takes no orders.
 
 The default is loopback, for whoever runs the scheduler by hand. In a pod the kubelet asks from outside, so the
-manifests listen on every address; what is told there names no tenant's object.
+manifests listen on every address; what is told there names queues, and nobody's gangs or pods.
 """
 
 from collections.abc import AsyncIterator
@@ -43,6 +43,7 @@ def _attach(metrics: Metrics, scheduler: Scheduler) -> None:
     leader, feed, clock = scheduler.leader, scheduler.feed, scheduler.clock
     metrics.live.leading = leader.holds if leader is not None else lambda: True
     metrics.live.ready = lambda: scheduler.ready
+    metrics.live.queues = scheduler.queues.figures
     metrics.live.silence = lambda: {
         f"{kind.kind} {kind.api_version}": clock.monotonic() - heard for kind, heard in feed.heard_at.items()
     }

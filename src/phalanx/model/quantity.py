@@ -102,8 +102,12 @@ def written(amount: int, name: str) -> str:
     if amount % units:
         return f"{amount}m"
     amount //= units
-    binary = name == "memory" or name.endswith("storage") or name.startswith("hugepages-")
-    return _with_suffix(amount, binary=binary)
+    return _with_suffix(amount, binary=is_binary(name))
+
+
+def is_binary(name: str) -> bool:
+    """Tell a resource that is counted in bytes."""
+    return name == "memory" or name.endswith("storage") or name.startswith("hugepages-")
 
 
 def _with_suffix(amount: int, *, binary: bool) -> str:

@@ -14,6 +14,7 @@ from phalanx.model.task import State, Task
 from phalanx.sim.agenda import Agenda
 from phalanx.sim.life import Life, enough, life_key
 from phalanx.sim.meter import Meter
+from phalanx.sim.queue_meter import QueueMeter
 from phalanx.sim.timeline import Arrive, Fail, Planned, Return, Scale, Timeline
 from phalanx.world.world import World
 
@@ -41,6 +42,7 @@ class Cluster:
         self.world = world
         self.lives: dict[str, Life] = {}
         self.meter = Meter(timeline.nodes)
+        self.queues = QueueMeter(self.meter.device)
         self._agenda = agenda
         self._runtimes = timeline.runtimes
         self._nodes = {node.name: node for node in timeline.nodes}
@@ -84,8 +86,11 @@ class Cluster:
             life = self.lives[key]
             if life.members:
                 self._settle(key, life, now)
+            else:
+                self.queues.put(key, None, ())
         self._touched.clear()
         self.meter.note(now)
+        self.queues.note(now)
 
     def _arrive(self, task: Task) -> bool:
         key = life_key(task)
@@ -131,7 +136,10 @@ class Cluster:
         gang = self.world.gang_of(tasks[0])
         if life.complete is None and enough(gang, tasks):
             life.complete = now
-        whole = enough(gang, [task for task in tasks if task.uid in life.running])
+        running = [task for task in tasks if task.uid in life.running]
+        life.queue = gang.queue if gang else None
+        self.queues.put(key, life.queue, running)
+        whole = enough(gang, running)
         if whole == life.working:
             return
         life.working = whole

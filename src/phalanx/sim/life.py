@@ -18,6 +18,8 @@ class Life:
     created: float
     #: None: it works for ever.
     runtime: float | None
+    #: The name of its queue, whether or not there is such a queue; None for others' pods.
+    queue: str | None = None
     #: uids of unfinished members, and of those that run.
     members: dict[str, None] = field(default_factory=dict[str, None])
     running: dict[str, None] = field(default_factory=dict[str, None])

@@ -10,19 +10,13 @@ import numpy as np
 
 from phalanx.model.axis import CPU, Float, unit
 from phalanx.sim.meter import Meter
+from phalanx.sim.queue_report import QueueRun, Waiting, queue_reports, waiting
 from phalanx.sim.simulator import Simulator
+from phalanx.sim.steps import Steps
+from phalanx.sim.telling import short
 
 #: Points of the line over time: as wide as a terminal of 80 columns allows.
 POINTS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """From the moment a gang had enough members to the start of its work, over the gangs that started."""
-
-    mean: float
-    p50: float
-    p99: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +69,16 @@ class Report:
     #: The device's shares over equal parts of the time.
     held_over_time: tuple[float, ...]
     working_over_time: tuple[float, ...]
+    #: Children behind their parent. Without any Queue object: `default` alone.
+    queues: tuple[QueueRun, ...]
 
     def json(self) -> dict[str, Any]:
         """Return the report as plain values."""
         return asdict(self)
 
 
-def report(simulator: Simulator, *, interrupted: bool = False) -> Report:
-    """Return what the run was worth so far."""
+def report(simulator: Simulator, *, interrupted: bool = False, points: int = POINTS) -> Report:
+    """Return what the run was worth so far, with lines over time of so many points."""
     meter, lives, end = simulator.cluster.meter, simulator.lives, simulator.now
     times, totals = meter.history()
     columns = {name: totals[:, column] for column, name in enumerate(Meter.COLUMNS)}
@@ -90,7 +86,6 @@ def report(simulator: Simulator, *, interrupted: bool = False) -> Report:
     if not weights.any():
         # Everything happened at one instant: what holds after it is what there is to say.
         weights[-1] = 1.0
-    waits = [life.started - life.complete for life in lives if life.started is not None and life.complete is not None]
     ends = [life.finished for life in lives if life.finished is not None]
     return Report(
         policy=simulator.policy.name,
@@ -109,21 +104,23 @@ def report(simulator: Simulator, *, interrupted: bool = False) -> Report:
             for life in lives
             if life.started is None and not life.lost
         ),
-        waiting=_waiting(waits),
+        waiting=waiting(lives),
         makespan=max(ends) - min(life.created for life in lives) if ends else None,
         device=_use(meter.device, "device", columns, weights),
         cpu=_use(CPU, "cpu", columns, weights),
         fragmentation=_share(columns["device_free_on_partly_used_nodes"], columns["device_free"], weights),
-        held_over_time=_over_time(times, end, columns["device_held"], columns["device_capacity"]),
-        working_over_time=_over_time(times, end, columns["device_working"], columns["device_capacity"]),
+        held_over_time=_over_time(times, end, columns["device_held"], columns["device_capacity"], points),
+        working_over_time=_over_time(times, end, columns["device_working"], columns["device_capacity"], points),
+        queues=queue_reports(simulator.cluster.queues, lives, end, points),
     )
 
 
-def _waiting(waits: list[float]) -> Waiting | None:
-    if not waits:
-        return None
-    p50, p99 = np.percentile(waits, [50, 99], method="inverted_cdf").tolist()
-    return Waiting(float(np.mean(waits)), p50, p99)
+def never_by_reason(found: Report) -> dict[str, list[str]]:
+    """Return the gangs that never started, in short, by why they waited last."""
+    reasons: dict[str, list[str]] = {}
+    for one in found.never_started:
+        reasons.setdefault(one.reason, []).append(short(one.gang))
+    return reasons
 
 
 def _use(resource: str, prefix: str, columns: dict[str, Float], weights: Float) -> Use:
@@ -145,17 +142,8 @@ def _share(part: Float, whole: Float, weights: Float) -> float | None:
     return float(part @ weights) / total if total else None
 
 
-def _over_time(times: Float, end: float, part: Float, whole: Float) -> tuple[float, ...]:
+def _over_time(times: Float, end: float, part: Float, whole: Float, points: int) -> tuple[float, ...]:
     """Return part ÷ whole in each of equally long stretches of the run."""
-    if not times.size or end <= 0:
-        return ()
-    edges = np.linspace(0.0, end, POINTS + 1)
-    means = [np.diff(np.interp(edges, *_integral(times, end, column))) for column in (part, whole)]
-    shares = np.divide(means[0], means[1], out=np.zeros(POINTS), where=means[1] > 0)
+    parts, wholes = (Steps(times, column).means(end, points) for column in (part, whole))
+    shares = np.divide(parts, wholes, out=np.zeros(len(parts)), where=wholes > 0)
     return tuple(np.clip(shares, 0.0, None).round(6).tolist())
-
-
-def _integral(times: Float, end: float, values: Float) -> tuple[Float, Float]:
-    """Return where the running sum of a step function has its corners, and its values there."""
-    corners = np.append(times, end)
-    return corners, np.append(0.0, np.cumsum(values * np.diff(corners)))

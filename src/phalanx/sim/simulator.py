@@ -75,6 +75,11 @@ class Simulator:
             self._agenda.put(self._next_cycle, Wake())
             return None
         plan = self._loop.cycle(now)
+        snapshot, share = self._loop.snapshot, self.policy.share
+        if snapshot is not None:
+            divided = share is not None and bool(snapshot.queues.resources)
+            shares = share.deserved(snapshot) if share is not None and divided else None
+            self.cluster.queues.entitle(now, snapshot.queues, shares)
         self.cluster.execute(plan)
         self.cycles += 1
         self._due = False

@@ -3,7 +3,7 @@
 The array kernels must equal it exactly, and are measured against it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,6 +29,8 @@ class Node:
     asked: int
     children: list["Node"]
     share: int = 0
+    #: What it lost when its part was cut to whole grains; None: division did not limit it.
+    rest: Fraction | None = None
 
     @property
     def requestable(self) -> int:
@@ -64,39 +66,34 @@ def tree(table: QueueTable, column: int) -> list[Node]:
     return [node for node in nodes if table.parent[node.row] < 0]
 
 
-def every(level: list[Node]) -> Iterator[Node]:
-    """Walk the tree."""
-    for node in level:
-        yield node
-        yield from every(node.children)
+def quota_then_weight(table: QueueTable, k: float = 0.0) -> list[list[Node]]:
+    """Divide and return the nodes by queue and resource; k 0: without a memory."""
+    return _divided(table, lambda level, total, grain: _guarantee_then_surplus(level, total, grain, k))
 
 
-def quota_then_weight(table: QueueTable, k: float = 0.0) -> list[list[int]]:
-    """Return the shares; k 0: without a memory."""
-    return _by_row(table, lambda level, total, grain: _guarantee_then_surplus(level, total, grain, k))
+def weighted(table: QueueTable) -> list[list[Node]]:
+    """Divide as `weighted` does, and return the nodes by queue and resource."""
+    return _divided(table, _level_with_floors)
 
 
-def weighted(table: QueueTable) -> list[list[int]]:
-    """Return the shares under `weighted`."""
-    return _by_row(table, _level_with_floors)
+def shares(nodes: list[list[Node]]) -> list[list[int]]:
+    """Return what each queue got of each resource."""
+    return [[node.share for node in row] for row in nodes]
 
 
-def _by_row(table: QueueTable, divide: Callable[[list[Node], int, int], None]) -> list[list[int]]:
-    shares = [[0] * len(table.resources) for _ in range(len(table))]
+def _divided(table: QueueTable, divide: Callable[[list[Node], int, int], None]) -> list[list[Node]]:
+    found: list[list[Node]] = [[] for _ in range(len(table))]
 
     def descend(level: list[Node], total: int, grain: int) -> None:
         divide(level, total, grain)
         for node in level:
+            found[node.row].append(node)
             if node.children:
                 descend(node.children, node.share, grain)
 
     for column in range(len(table.resources)):
-        top = tree(table, column)
-        if top:
-            descend(top, max(int(table.total[column]), 0), int(table.grain[column]))
-        for node in every(top):
-            shares[node.row][column] = node.share
-    return shares
+        descend(tree(table, column), max(int(table.total[column]), 0), int(table.grain[column]))
+    return found
 
 
 def _guarantee_then_surplus(level: list[Node], total: int, grain: int, k: float) -> None:
@@ -110,8 +107,6 @@ def _guarantee_then_surplus(level: list[Node], total: int, grain: int, k: float)
         while waiting and left > 0:
             now = _remembering(waiting, weights, k) if k else weights
             served = [node for node in waiting if now[node.row] > 0]
-            if not served:
-                break
             left = _pour(served, now, left, grain)
             waiting = [node for node in waiting if now[node.row] == 0]
 
@@ -124,9 +119,11 @@ def _pour(served: list[Node], weights: dict[int, int], left: int, grain: int) ->
         if not enough:
             parts = {node.row: Fraction(left * weights[node.row], total) for node in served}
             for node in served:
-                node.share += _cut(parts[node.row], grain)
-                left -= _cut(parts[node.row], grain)
-            return _one_grain_each(served, {row: part % grain for row, part in parts.items()}, left, grain)
+                cut = _cut(parts[node.row], grain)
+                node.rest = parts[node.row] - cut
+                node.share += cut
+                left -= cut
+            return _one_grain_each(served, left, grain)
         for node in enough:
             left -= node.missing
             node.share = node.requestable
@@ -134,9 +131,9 @@ def _pour(served: list[Node], weights: dict[int, int], left: int, grain: int) ->
     return left
 
 
-def _one_grain_each(served: list[Node], rests: dict[int, Fraction], left: int, grain: int) -> int:
+def _one_grain_each(served: list[Node], left: int, grain: int) -> int:
     """Hand out what is left over: the largest remainder first, then the oldest."""
-    for node in sorted(served, key=lambda node: (-rests[node.row], node.age)):
+    for node in sorted(served, key=lambda node: (-(node.rest or 0), node.age)):
         more = min(grain, left, node.missing)
         node.share += more
         left -= more
@@ -157,7 +154,7 @@ def _remembering(waiting: list[Node], weights: dict[int, int], k: float) -> dict
         part = weights[node.row] / total
         pulled = max(part + k * (part - node.usage), 0.0)
         found[node.row] = max(round(pulled * FINE), 1) if pulled > 0 else 0
-    return found
+    return found if any(found.values()) else weights
 
 
 def _cut(part: Fraction, grain: int) -> int:
@@ -196,5 +193,6 @@ def _level_with_floors(siblings: list[Node], total: int, grain: int) -> None:
             node.share = node.requestable
         elif node in free:
             node.share = max(node.share, _cut(heights[node.row], grain))
+            node.rest = heights[node.row] - node.share
         left -= node.share
-    _one_grain_each(free, {node.row: heights[node.row] - node.share for node in free}, left, grain)
+    _one_grain_each(free, left, grain)

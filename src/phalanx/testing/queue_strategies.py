@@ -1,4 +1,4 @@
-"""Queue tables that hypothesis can think of: small trees with round numbers, so that ties and full vessels are common."""
+"""Queue tables that hypothesis can think of: small trees with round numbers, so that ties are common."""
 
 from dataclasses import replace
 
@@ -49,6 +49,20 @@ def queue_tables(
     parents = {queue.parent for queue in queues}
     leaves = {name: use for name, use in uses.items() if name not in parents}
     return queue_table(queues, leaves, {name: draw(amounts) for name in RESOURCES})
+
+
+def taken_apart(table: QueueTable) -> tuple[list[Queue], dict[str, Use], dict[str, int]]:
+    """Return what a table was made of, so that it can be put together a little differently."""
+
+    def of(queue: Queue) -> Use:
+        row = table.row[queue.name]
+        return Use(
+            dict(zip(table.resources, table.requested[row].tolist(), strict=True)),
+            usage=dict(zip(table.resources, table.usage[row].tolist(), strict=True)),
+        )
+
+    leaves = {queue.name: of(queue) for queue in table.queues if table.leaf[table.row[queue.name]]}
+    return list(table.queues), leaves, dict(zip(table.resources, table.total.tolist(), strict=True))
 
 
 def richer(table: QueueTable, more: int) -> QueueTable:

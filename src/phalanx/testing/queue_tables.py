@@ -7,7 +7,7 @@
 Indentation is the tree. Amounts are in whole units of the resource, and only leaves have them: parents have the sum.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -39,6 +39,7 @@ def queue_table(queues: Sequence[Queue], uses: Mapping[str, Use], total: Amounts
     leaf = ~np.isin(np.arange(len(ordered)), parent)
     seniority = sorted(ordered, key=lambda queue: (queue.created, queue.uid, queue.name))
     age = {queue.name: rank for rank, queue in enumerate(seniority)}
+    shape = (len(ordered), len(resources))
     every = {name: uses.get(name, Use()) for name in row}
     return QueueTable(
         queues=tuple(ordered),
@@ -51,12 +52,12 @@ def queue_table(queues: Sequence[Queue], uses: Mapping[str, Use], total: Amounts
         grain=np.array([1000 if name.endswith("/gpu") else 1 for name in resources], np.int64),
         total=np.array([total[name] for name in resources], np.int64),
         **_terms(ordered, parent, leaf, resources),
-        listed=np.array([[name in queue.terms for name in resources] for queue in ordered], np.bool_),
+        listed=np.array([[name in queue.terms for name in resources] for queue in ordered], np.bool_).reshape(shape),
         priority=np.array([queue.priority for queue in ordered], np.int64),
         age=np.array([age[queue.name] for queue in ordered], np.int64),
-        allocated=_added_up([[use.allocated.get(name, 0) for name in resources] for use in every.values()], parent),
-        fixed=_added_up([[use.fixed.get(name, 0) for name in resources] for use in every.values()], parent),
-        requested=_added_up([[use.requested.get(name, 0) for name in resources] for use in every.values()], parent),
+        allocated=_added_up((use.allocated for use in every.values()), parent, resources),
+        fixed=_added_up((use.fixed for use in every.values()), parent, resources),
+        requested=_added_up((use.requested for use in every.values()), parent, resources),
         usage=_past(every, parent, resources),
         placement=tuple(_placement(chains[queue.name], by_name) for queue in ordered),
         paths={
@@ -133,13 +134,14 @@ def _terms(ordered: Sequence[Queue], parent: Int, leaf: Bool, resources: Sequenc
     }
 
 
-def _added_up(rows: list[list[int]], parent: Int) -> Int:
-    """Add every row to its ancestors, saturating."""
+def _added_up(said: Iterable[Amounts], parent: Int, resources: Sequence[str]) -> Int:
+    """Return the amounts, every row added to its ancestors, saturating."""
+    rows = [[amounts.get(name, 0) for name in resources] for amounts in said]
     for row in reversed(range(len(rows))):
         if parent[row] >= 0:
             above = rows[parent[row]]
             above[:] = [min(mine + its, SUM_MAX) for mine, its in zip(above, rows[row], strict=True)]
-    return np.array(rows, np.int64).reshape(len(rows), -1)
+    return np.array(rows, np.int64).reshape(len(rows), len(resources))
 
 
 def _past(uses: Mapping[str, Use], parent: Int, resources: Sequence[str]) -> Float:

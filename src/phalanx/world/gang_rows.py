@@ -1,67 +1,77 @@
 """Gang rows: the gang, task and shape tables of a snapshot, put together from pieces that are kept per gang."""
 
+from bisect import bisect_left
 from collections.abc import Mapping
-from itertools import chain
 
 import numpy as np
 
 from phalanx.model.axis import Axis, Int
 from phalanx.model.requeue import turns
-from phalanx.model.snapshot import UNBOUNDED, GangTable, TaskTable
+from phalanx.model.snapshot import GangTable, TaskTable
 from phalanx.model.task import Shape
+from phalanx.world.gang_columns import Columns, Kept, columns_of
 from phalanx.world.gangs import Piece
 
 Tables = tuple[GangTable, TaskTable, tuple[Shape, ...], Int, Int]
+#: When more than one gang in so many changed, or more than so many, all columns are built again: cheaper than the cuts.
+_FEW = 4
+_FEW_MAX = 2000
 
 
 class GangRows:
-    """Keeps a piece per gang that waits, and the tables as long as no piece changes."""
+    """Keeps a piece per gang that waits, and the columns of those that did not change."""
 
     def __init__(self) -> None:
-        self._pieces: dict[str, Piece] = {}
+        self._kept: dict[str, Kept] = {}
         #: Interned shapes: a dataclass of tuples is slow to hash, its number is not.
         self._numbers: dict[Shape, int] = {}
         self._shapes: list[Shape] = []
-        self._piece_numbers: dict[str, tuple[int, ...]] = {}
         #: Beyond this, shapes that nobody has any more are dropped: twice what was live the last time.
         self._shapes_max = 1024
-        #: The queue that each gang is in, by name; None: in none, and then it is held.
-        self._queues: dict[str, str | None] = {}
-        self._kept: tuple[Axis, Mapping[str, int], Mapping[str, int], Tables] | None = None
+        #: Names of queues by number; 0: in none.
+        self._queues: dict[str, int] = {"": 0}
+        #: Gangs of which members run already in subgroups: few, so they are looked up each time.
+        self._inside: dict[str, Mapping[str, int]] = {}
+        self._columns: Columns | None = None
+        self._changed: set[str] = set()
 
     def put(self, key: str, piece: Piece | None, queue: str | None = None) -> None:
-        """Replace the piece of one gang, which is in this queue."""
-        if piece is None and key not in self._pieces:
+        """Replace the piece of one gang, which is in this queue; None: in none, and then it is held."""
+        if piece is None and key not in self._kept:
             return
-        self._kept = None
+        self._changed.add(key)
+        self._inside.pop(key, None)
         if piece is None:
-            self._pieces.pop(key, None)
-            self._piece_numbers.pop(key, None)
-            self._queues.pop(key, None)
+            del self._kept[key]
             return
-        self._pieces[key] = piece
-        self._queues[key] = queue
-        self._piece_numbers[key] = tuple(self._number(shape) for shape in piece.shapes)
+        numbers = tuple(self._number(shape) for shape in piece.shapes)
+        self._kept[key] = Kept(piece, self._queues.setdefault(queue or "", len(self._queues)), numbers)
+        if piece.running_in:
+            self._inside[key] = piece.running_in
 
     def tables(self, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int]) -> Tables:
         """Return the tables, rows sorted by gang key."""
-        kept = self._kept
-        if kept is not None and kept[0] == axis and kept[1] is node_row and kept[2] is queue_row:
-            return kept[3]
-        keys = sorted(self._pieces)
-        pieces = [self._pieces[key] for key in keys]
-        numbers = np.fromiter(chain.from_iterable(self._piece_numbers[key] for key in keys), np.int64)
-        shape_of_task, shapes = self._renumber(numbers)
-        tasks = _tasks(pieces, shape_of_task, node_row)
+        columns = self._columns = self._refreshed()
+        self._changed = set()
+        shape_of_task, shapes = self._renumber(columns.shape)
         requests = np.zeros((len(shapes), len(axis)), np.int64)
         for row, shape in enumerate(shapes):
             for name, amount in shape.requests:
                 requests[row, axis.index[name]] = amount
         scored = np.array([shape.scored for shape in shapes], np.int64).reshape(len(shapes), 2)
-        queue = np.array([queue_row.get(self._queues[key] or "", -1) for key in keys], np.int64)
-        tables = (_gangs(pieces, queue), tasks, shapes, requests, scored)
-        self._kept = (axis, node_row, queue_row, tables)
-        return tables
+        rows = np.array([queue_row.get(name, -1) for name in self._queues], np.int64)
+        tasks = _tasks(columns, shape_of_task, node_row)
+        return self._gangs(columns, rows[columns.queue]), tasks, shapes, requests, scored
+
+    def _refreshed(self) -> Columns:
+        columns = self._columns
+        if columns is not None and not self._changed:
+            return columns
+        if columns is None or len(self._changed) > min(_FEW_MAX, len(columns.keys) // _FEW):
+            return columns_of([self._kept[key] for key in sorted(self._kept)])
+        changed = sorted(self._changed)
+        columns.cut_in(changed, columns_of([self._kept[key] for key in changed if key in self._kept]))
+        return columns
 
     def _number(self, shape: Shape) -> int:
         number = self._numbers.get(shape)
@@ -75,25 +85,32 @@ class GangRows:
     def _forget(self) -> None:
         """Drop the shapes that no waiting task has any more, so that churn does not fill the memory."""
         old = self._shapes
-        self._numbers, self._shapes = {}, []
-        for key, numbers in self._piece_numbers.items():
-            fresh = []
-            for number in numbers:
-                shape = old[number]
+        self._numbers, self._shapes, self._columns = {}, [], None
+        for key, kept in self._kept.items():
+            for shape in {old[number]: None for number in kept.shapes}:
                 if shape not in self._numbers:
                     self._numbers[shape] = len(self._shapes)
                     self._shapes.append(shape)
-                fresh.append(self._numbers[shape])
-            self._piece_numbers[key] = tuple(fresh)
+            self._kept[key] = kept._replace(shapes=tuple(self._numbers[old[number]] for number in kept.shapes))
         self._shapes_max = 2 * len(self._shapes) + 1024
 
     def _renumber(self, numbers: Int) -> tuple[Int, tuple[Shape, ...]]:
         """Number shapes by their first task, so that a snapshot does not depend on who was seen first."""
-        kinds, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        rank = np.empty(len(kinds), np.int64)
-        rank[order] = np.arange(len(kinds))
-        return rank[inverse], tuple(self._shapes[number] for number in kinds[order].tolist())
+        first = np.full(len(self._shapes), len(numbers))
+        np.minimum.at(first, numbers, np.arange(len(numbers)))
+        order = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(numbers))]
+        rank = np.zeros(len(self._shapes), np.int64)
+        rank[order] = np.arange(len(order))
+        return rank[numbers], tuple(self._shapes[number] for number in order.tolist())
+
+    def _gangs(self, columns: Columns, queue: Int) -> GangTable:
+        return GangTable(
+            gangs=columns.tuple_of("gangs"), first=np.cumsum(columns.count) - columns.count, count=columns.count,
+            minimum=columns.minimum, maximum=columns.maximum, priority=columns.priority, created=columns.created,
+            start_timeout=columns.start_timeout, running=columns.running, present=columns.present,
+            intricate=columns.intricate, queue=queue, preemptible=columns.preemptible, patience=columns.patience,
+            running_in={bisect_left(columns.keys, key): self._inside[key] for key in sorted(self._inside)},
+        )  # fmt: skip
 
 
 def next_turn(gangs: GangTable, now: float) -> float:
@@ -103,44 +120,16 @@ def next_turn(gangs: GangTable, now: float) -> float:
     moments = gangs.created + (passed + 1) * gangs.start_timeout
     soonest = moments.min(initial=np.inf, where=waiting)
     yielding = gangs.created + gangs.patience
-    return float(yielding.min(initial=soonest, where=yielding > now))
+    return float(yielding.min(initial=soonest, where=(gangs.patience > 0) & (yielding > now)))
 
 
-def _gangs(pieces: list[Piece], queue: Int) -> GangTable:
-    gangs = tuple(piece.gang for piece in pieces)
-    count = np.array([len(piece.tasks) for piece in pieces], np.int64)
-    return GangTable(
-        gangs=gangs,
-        first=np.cumsum(count) - count,
-        count=count,
-        minimum=np.array([gang.minimum for gang in gangs], np.int64),
-        maximum=np.array([UNBOUNDED if gang.maximum is None else gang.maximum for gang in gangs], np.int64),
-        priority=np.array([gang.priority for gang in gangs], np.int64),
-        created=np.array([gang.created for gang in gangs], np.float64),
-        start_timeout=np.array([gang.start_timeout or 0.0 for gang in gangs], np.float64),
-        running=np.array([piece.running for piece in pieces], np.int64),
-        present=np.array([piece.present for piece in pieces], np.int64),
-        intricate=np.array([piece.intricate for piece in pieces], np.bool_),
-        queue=queue,
-        preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
-        patience=np.array([gang.patience or 0.0 for gang in gangs], np.float64),
-        running_in={row: piece.running_in for row, piece in enumerate(pieces) if piece.running_in},
-    )
-
-
-def _tasks(pieces: list[Piece], shape: Int, node_row: Mapping[str, int]) -> TaskTable:
-    tasks = [task for piece in pieces for task in piece.tasks]
-    holds = {row: task.hold for row, task in enumerate(tasks) if task.hold is not None}
-    held = np.zeros(len(tasks), np.bool_)
-    held[list(holds)] = True
+def _tasks(columns: Columns, shape: Int, node_row: Mapping[str, int]) -> TaskTable:
+    nominated = np.full(len(columns.tasks), -1)
+    for row in np.flatnonzero(columns.nominated).tolist():
+        nominated[row] = node_row.get(columns.tasks[row].nominated or "", -1)
+    held = np.flatnonzero(columns.held).tolist()
     return TaskTable(
-        uids=tuple(task.uid for task in tasks),
-        names=tuple(task.full_name for task in tasks),
-        gang=np.repeat(np.arange(len(pieces)), [len(piece.tasks) for piece in pieces]),
-        shape=shape,
-        created=np.array([task.created for task in tasks], np.float64),
-        subgroups=tuple(task.membership.subgroup if task.membership else None for task in tasks),
-        nominated=np.array([node_row.get(task.nominated or "", -1) for task in tasks], np.int64),
-        held=held,
-        holds=holds,
-    )
+        uids=columns.tuple_of("uids"), names=columns.tuple_of("names"), gang=np.repeat(np.arange(len(columns.keys)), columns.count),
+        shape=shape, created=columns.task_created, subgroups=columns.tuple_of("subgroups"), nominated=nominated,
+        held=columns.held, holds={row: hold for row in held if (hold := columns.tasks[row].hold) is not None},
+    )  # fmt: skip

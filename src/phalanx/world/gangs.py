@@ -63,7 +63,6 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         return Gang(
             key, first.full_name, queue=queue, priority=first.shape.priority, created=first.created,
             preemptible=first.preemptible, expected_runtime=first.expected_runtime, patience=first.patience,
-            hold=_missing_queue(queue),
         )  # fmt: skip
     return Gang(
         key,
@@ -80,7 +79,7 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         topology_preferred=said.topology_preferred or (group.topology_preferred if group else None),
         expected_runtime=by_age[-1].expected_runtime,
         patience=said.patience,
-        hold=_disagreement(by_age, group) or (None if group else _unclear(by_age)) or _missing_queue(queue),
+        hold=_disagreement(by_age, group) or (None if group else _unclear(by_age)),
     )
 
 
@@ -124,10 +123,6 @@ def _unreachable(members: Sequence[Task]) -> str | None:
         return None
     source = "the subgroup minimums add up to" if parts == needed else "phalanx.dev/minimum is"
     return f"metadata.annotations[phalanx.dev/maximum]: {said.maximum}, but {source} {needed}"
-
-
-def _missing_queue(queue: str) -> str | None:
-    return None if queue == "default" else f"metadata.labels[phalanx.dev/queue]: there is no queue {queue}"
 
 
 def _disagreement(members: Sequence[Task], group: Group | None) -> str | None:

@@ -40,7 +40,8 @@ class Outside:
         self._dirty = set()
         ready: Bool = nodes.ready
         there = total_of(nodes.allocatable[np.ix_(ready, queues.columns)])
-        return np.maximum(there - total_of(self._used[ready]), 0)
+        left: Int = np.maximum(there - total_of(self._used[ready]), 0)
+        return left
 
     def _add_up(self, tasks: Iterable[Task]) -> list[int]:
         used = dict.fromkeys(self._resources, 0)

@@ -56,13 +56,13 @@ def answer(tree: Tree, name: str) -> Answer:
 
 def objection(said: Said, given: Answer) -> str | None:
     """Return why a gang must not use the queue that it is in; None: it may."""
-    field = said.field or f"metadata.labels[{QUEUE_LABEL}]: missing, and the default does not help"
+    start = f"{said.field}: " if said.field else f"metadata.labels[{QUEUE_LABEL}]: missing, and "
     if isinstance(given, str):
-        return f"{field}: {given}"
+        return start + given
     if given is None or said.namespace in given:
         return None
     only = f"only those of {_few(sorted(given))}" if given else "and those of no other"
-    return f"{field}: Queue {said.queue} does not take pods of namespace {said.namespace}, {only}"
+    return f"{start}Queue {said.queue} does not take pods of namespace {said.namespace}, {only}"
 
 
 def _meant(tree: Tree, name: str) -> str:

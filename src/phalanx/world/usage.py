@@ -67,7 +67,8 @@ class Usage:
         total = (self._total * weight).sum(axis=-1)
         used = (self._used[rows] * weight).sum(axis=-1)
         share = np.divide(used, total, out=np.zeros(used.shape), where=np.broadcast_to(total > 0, used.shape))
-        return np.minimum(share, 1.0)
+        bounded: Float = np.minimum(share, 1.0)
+        return bounded
 
     def hold(self, names: Sequence[str], using: Int) -> None:
         """Correct what is used since the last sample: a decision was made on it."""
@@ -77,8 +78,10 @@ class Usage:
     def load(self, text: object, queue: str | None = None, uid: str = "") -> str | None:
         """Take in what was exported, of all queues or of one; return a sentence if it cannot be used.
 
-        It counts from the next sample on, and only if there was none before.
+        It counts from the first sample on: what was measured here is not mixed with what others say.
         """
+        if self._time is not None:
+            return "usage: comes after the first sample, so it is not used"
         stored = parse(text, self.memory, queue, uid)
         if isinstance(stored, str):
             return stored
@@ -118,11 +121,10 @@ class Usage:
                 if resource in self._resources:
                     self._total[self._resources.index(resource)] = self._placed(one.at, values)
             for row, (name, uid) in enumerate(self._names.items()):
-                series = one.used.get(name, (None, {}))
-                if series[0] == uid:
-                    for resource, values in series[1].items():
-                        if resource in self._resources:
-                            self._used[row, self._resources.index(resource)] = self._placed(one.at, values)
+                of, series = one.used.get(name, ("", {}))
+                for resource, values in series.items():
+                    if of == uid and resource in self._resources:
+                        self._used[row, self._resources.index(resource)] = self._placed(one.at, values)
 
     def _placed(self, at: float, values: Sequence[float]) -> Float:
         """Return the columns for a series that was stored at a time that is not after the clock's."""

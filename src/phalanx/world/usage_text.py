@@ -1,6 +1,5 @@
 """What is remembered of the past, as it is kept in a queue's status or in a file."""
 
-import math
 from collections.abc import Mapping
 from typing import NamedTuple, TypeGuard
 
@@ -12,6 +11,8 @@ SLOTS = 32
 _DIGITS = 9
 #: Later than this is no time that anybody has seen.
 _TIME_MAX = 2.0**37
+
+_NUMBER_MAX = 1e200
 
 #: Per resource, the integrals of the slots, the newest last; older ones that are not there are zero.
 Series = Mapping[str, list[float]]
@@ -80,5 +81,5 @@ def _series(text: object) -> Series | None:
 
 
 def _number(value: object) -> TypeGuard[float]:
-    """Tell whether it is a finite number, not below zero."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+    """Tell whether it is a number that a float can hold, not below zero."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _NUMBER_MAX

@@ -6,7 +6,7 @@ out dirty rows afresh from the tasks that are there. What was forgotten once wou
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from phalanx.model.events import (
@@ -17,6 +17,10 @@ from phalanx.model.events import (
     NamespaceSeen,
     NodeGone,
     NodeSeen,
+    PriorityClassGone,
+    PriorityClassSeen,
+    QueueGone,
+    QueueSeen,
     Refused,
     TaskGone,
     TaskSeen,
@@ -25,18 +29,18 @@ from phalanx.model.gang import Gang
 from phalanx.model.node import Node
 from phalanx.model.outcome import Bound, Outcome, Result
 from phalanx.model.plan import Bind, Nominate, Plan
-from phalanx.model.queue import DEFAULT_QUEUE
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State, Task
+from phalanx.model.usage import Memory
 from phalanx.world.gang_rows import GangRows, next_turn
 from phalanx.world.gangs import THERE, Piece, assemble, credit, gang_key, with_labels
 from phalanx.world.groups import look_up
+from phalanx.world.indexes import subtract, take_out
 from phalanx.world.node_rows import NodeRows
-from phalanx.world.queue_rows import blank
-from phalanx.world.queue_tree import resolve
+from phalanx.world.queue_answers import Said, said_by
+from phalanx.world.queues import Queues
 from phalanx.world.repulsions import repulsions
 
-QUEUE_LABEL = "phalanx.dev/queue"
 FINISHED = frozenset({State.SUCCEEDED, State.FAILED})
 
 
@@ -57,6 +61,8 @@ class World:
         self.members: dict[str, dict[str, None]] = {}
         #: Objects that describe groups, by `Kind namespace/name`.
         self.groups: dict[str, GroupsSeen] = {}
+        self.classes: dict[str, PriorityClassSeen] = {}
+        self.queues = Queues()
         #: uids of the tasks that refer to an object, whether or not it is there.
         self._referring: dict[str, dict[str, None]] = {}
         #: Resource names in use, counted by who uses them: the axis of the next snapshot.
@@ -93,15 +99,29 @@ class World:
                 self._set_namespace(name, labels)
             case NamespaceGone(name):
                 self._set_namespace(name, None)
+            case GroupsSeen() | GroupsGone() | PriorityClassSeen() | PriorityClassGone():
+                self._apply_description(event)
+            case QueueSeen() | QueueGone():
+                self.refused.pop(event.queue.object if isinstance(event, QueueSeen) else event.object, None)
+                self.queues.apply(event, self.resources)
+            case Refused():
+                self._set_aside(event)
+
+    def _apply_description(self, event: GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone) -> None:
+        match event:
             case GroupsSeen(owner):
                 self._set_groups(owner, event)
             case GroupsGone(owner, uid):
                 self._drop_groups(owner, uid)
-            case Refused():
-                self._set_aside(event)
+            case PriorityClassSeen(name):
+                self.refused.pop(f"PriorityClass {name}", None)
+                self._set_class(name, event)
+            case PriorityClassGone(name):
+                self._set_class(name, None)
 
     def assume(self, plan: Plan) -> None:
         """Charge what a plan decided before it is carried out."""
+        self.queues.assume(self.tasks[step.uid] for step in plan.binds)
         for step in plan.steps:
             if isinstance(step, Bind):
                 task = self.tasks[step.uid]
@@ -131,11 +151,16 @@ class World:
         self._dirty_gangs.add(key)
 
     def due(self, now: float) -> bool:
-        """Tell whether a new decision could differ from the last one."""
+        """Tell whether a new decision could differ from the last one, or what queues have from what they had then."""
+        changed = bool(self._dirty_gangs) or self._node_rows.dirty or self.queues.stale
         if not self._waiting:
-            return False
+            return changed and bool(self.queues.seen)
         rested = any(until <= now for until, *_ in self._resting.values())
-        return rested or bool(self._dirty_gangs) or self._node_rows.dirty or now >= self._next_turn
+        return rested or changed or now >= self._next_turn
+
+    def remember(self, memory: Memory | None) -> None:
+        """Say how long use of the queues is remembered, when the policy changes; None: not at all."""
+        self.queues.remember(memory)
 
     def drain_touched(self) -> list[str]:
         """Return the gangs of which a member or a group changed since the last time, sorted."""
@@ -152,13 +177,14 @@ class World:
             del self._resting[key]
             self._dirty_gangs.add(key)
         self._refresh_label_keys()
+        self._refresh_queues()
         for key in sorted(self._dirty_gangs):
-            piece = self._piece(key)
-            self._gang_rows.put(key, piece, piece.gang.queue if piece else None)
+            self._work_out(key)
         self._dirty_gangs.clear()
         nodes, devices, axis = self._node_rows.table(self)
-        queues = blank(resolve((), {}))
+        queues = self.queues.compile(now, axis, nodes, self._tasks_on)
         gangs, tasks, shapes, requests, scored = self._gang_rows.tables(axis, nodes.row, queues.row)
+        self.queues.count(gangs)
         self._next_turn = next_turn(gangs, now)
         return Snapshot(
             now=now, seed=seed, axis=axis, nodes=nodes, devices=devices, shapes=shapes, requests=requests,
@@ -170,8 +196,9 @@ class World:
         """Return the gang of a task of ours; None for others' and for finished ones."""
         if not task.ours or task.state in FINISHED:
             return None
+        self._refresh_queues()
         key = gang_key(task)
-        return self._gang(key, self._unfinished(key))
+        return self._gang(key, self._unfinished(key))[0]
 
     def _keep_assumption(self, task: Task) -> Task:
         """A late echo of an unbound pod must not undo a bind: a pod that got a node keeps it for life."""
@@ -190,12 +217,12 @@ class World:
         self.resources.update(name for name, _ in task.shape.requests)
         if task.charged and task.node is not None:
             self.on_node.setdefault(task.node, {})[task.uid] = None
-            self._node_rows.touch(task.node)
+            self._touch(task.node)
             if task.repels:
                 self._repelling[task.uid] = None
         elif task.state is State.PENDING and task.nominated is not None:
             self.nominated.setdefault(task.nominated, {})[task.uid] = None
-            self._node_rows.touch(task.nominated)
+            self._touch(task.nominated)
         if task.ours:
             key = gang_key(task)
             self.members.setdefault(key, {})[task.uid] = None
@@ -212,18 +239,22 @@ class World:
 
     def _unlink(self, task: Task) -> None:
         """Take a task out of every index, and mark what it was part of."""
-        _subtract(self.resources, (name for name, _ in task.shape.requests))
+        subtract(self.resources, (name for name, _ in task.shape.requests))
         for index, name in ((self.on_node, task.node), (self.nominated, task.nominated)):
-            if name is not None and _take_out(index, name, task.uid):
-                self._node_rows.touch(name)
+            if name is not None and take_out(index, name, task.uid):
+                self._touch(name)
         self._repelling.pop(task.uid, None)
         self._waiting.pop(task.uid, None)
         if task.ours:
             key = gang_key(task)
-            _take_out(self.members, key, task.uid)
+            take_out(self.members, key, task.uid)
             if task.membership is not None and task.membership.owner is not None:
-                _take_out(self._referring, task.membership.owner, task.uid)
+                take_out(self._referring, task.membership.owner, task.uid)
             self._mark(key)
+
+    def _touch(self, node: str) -> None:
+        self._node_rows.touch(node)
+        self.queues.touch(node)
 
     def _set_node(self, node: Node) -> None:
         old = self.nodes.get(node.name)
@@ -232,15 +263,15 @@ class World:
         self._drop_node(node.name, count_only=True)
         self.nodes[node.name] = node
         self.resources.update(node.allocatable.keys())
-        self._node_rows.touch(node.name)
+        self._touch(node.name)
 
     def _drop_node(self, name: str, *, count_only: bool = False) -> None:
         old = self.nodes.get(name)
         if old is not None:
-            _subtract(self.resources, old.allocatable)
+            subtract(self.resources, old.allocatable)
             if not count_only:
                 del self.nodes[name]
-            self._node_rows.touch(name)
+            self._touch(name)
 
     def _set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
         if self.namespaces.get(name) == labels:
@@ -266,10 +297,24 @@ class World:
         if known is None or uid is None or known.uid == uid:
             self._set_groups(owner, None)
 
+    def _set_class(self, name: str, seen: PriorityClassSeen | None) -> None:
+        if self.classes.get(name) == seen:
+            return
+        self.classes.pop(name, None)
+        if seen is not None:
+            self.classes[name] = seen
+        for owner, groups in self.groups.items():
+            if any(group.priority_class or group.priority_absent is not None for group in groups.groups):
+                self._dirty_gangs.update(gang_key(self.tasks[uid]) for uid in self._referring.get(owner, {}))
+
     def _set_aside(self, event: Refused) -> None:
         """An object that cannot be read any more is not acted upon; pods that run stay charged."""
         self._set_groups(event.object, None)
         self.refused[event.object] = event
+        if event.kind.partition(".")[0] == "Queue":
+            self.queues.apply(event, self.resources)
+        if event.kind == "PriorityClass":
+            self._set_class(event.name, None)
         if event.kind == "Node":
             self._drop_node(event.name)
         if event.kind == "Pod":
@@ -290,46 +335,44 @@ class World:
         members = (self.tasks[uid] for uid in self.members.get(key, {}))
         return sorted((task for task in members if task.state not in FINISHED), key=lambda task: task.uid)
 
-    def _queue(self, key: str) -> str:
-        """Return the queue of a gang: its members' label, else their namespace's, else `default`."""
-        task = self._unfinished(key)[0]
-        return task.queue or self.namespaces.get(task.namespace, {}).get(QUEUE_LABEL) or DEFAULT_QUEUE.name
+    def _refresh_queues(self) -> None:
+        told = self.queues.refresh()
+        self._dirty_gangs.update(self.members if told is None else told)
 
-    def _piece(self, key: str) -> Piece | None:
-        """Work out one gang; None when nothing of it waits."""
+    def _tasks_on(self, node: str) -> list[Task]:
+        return [self.tasks[uid] for uid in self.on_node.get(node, {})]
+
+    def _work_out(self, key: str) -> None:
+        """Write one gang's rows afresh."""
         unfinished = self._unfinished(key)
+        if not unfinished:
+            self.queues.put(key, None, None, ())
+            self._gang_rows.put(key, None)
+            return
+        gang, said = self._gang(key, unfinished)
+        if key in self._resting and gang.hold is None:
+            _, why, ours = self._resting[key]
+            gang = replace(gang, hold=why, failed=ours)
+        queue = self.queues.put(key, said, gang, unfinished)
+        self._gang_rows.put(key, self._piece(gang, unfinished), queue)
+
+    def _piece(self, gang: Gang, unfinished: list[Task]) -> Piece | None:
+        """Return what waits of a gang; None when nothing does."""
         pending = [task for task in unfinished if task.state is State.PENDING]
         if not pending:
             return None
         tasks = tuple(sorted(pending, key=lambda task: (task.created, task.name, task.uid)))
-        running, inside = credit(self.tasks[uid] for uid in self.members[key])
+        running, inside = credit(self.tasks[uid] for uid in self.members[gang.key])
         shapes = tuple(with_labels(task, self._label_keys) for task in tasks)
-        gang = self._gang(key, unfinished)
-        if key in self._resting and gang.hold is None:
-            _, why, ours = self._resting[key]
-            gang = replace(gang, hold=why, failed=ours)
         present = sum(task.state in THERE for task in unfinished)
         return Piece(gang, tasks, shapes, running, inside, present)
 
-    def _gang(self, key: str, unfinished: list[Task]) -> Gang:
-        group, objection = look_up(unfinished, self.groups, self.refused)
-        gang = assemble(key, unfinished, self._queue(key), group)
-        return gang if objection is None else replace(gang, hold=objection)
-
-
-def _take_out(index: dict[str, dict[str, None]], name: str, uid: str) -> bool:
-    """Remove a uid from an index, and what is then empty; tell whether it was there."""
-    inside = index.get(name, {})
-    if uid not in inside:
-        return False
-    del inside[uid]
-    if not inside:
-        del index[name]
-    return True
-
-
-def _subtract(counter: Counter[str], names: Iterable[str]) -> None:
-    for name in names:
-        counter[name] -= 1
-        if not counter[name]:
-            del counter[name]
+    def _gang(self, key: str, unfinished: list[Task]) -> tuple[Gang, Said]:
+        """Return a gang and which queue it is in, by its object, its members, their namespace or by default."""
+        first = unfinished[0]
+        group, objection = look_up(unfinished, self.groups, self.refused, self.classes)
+        owner = first.membership.owner if first.membership else None
+        described = (owner, group.queue) if owner and group and group.queue else None
+        said = said_by(first, self.namespaces.get(first.namespace, {}), described)
+        gang = assemble(key, unfinished, said.queue, group)
+        return replace(gang, hold=objection or gang.hold or self.queues.objection(said)), said

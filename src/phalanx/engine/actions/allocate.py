@@ -6,8 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from phalanx.engine.explain import ceiling, explain
-from phalanx.engine.placing import find, place, room
-from phalanx.engine.plugin import Prospects
+from phalanx.engine.placing import find, place
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.engine.turns import Turns
@@ -43,9 +42,6 @@ class _Round:
         self.wishes = _wishes(session, policy, units)
         #: By wish: the state of the session in which it was turned away, and why.
         self.turned_away: dict[int, tuple[int, Reason]] = {}
-        self.prospects = Prospects(
-            lambda shape: room(session, policy, shape), lambda shape: ceiling(session, policy, shape)
-        )
         gangs = session.snapshot.gangs
         # Whether a gang grows depends on whether its minimum was placed, so only what has no growth is decided in bulk.
         single = (gangs.count[units.gang] == 1) | units.growth
@@ -79,8 +75,11 @@ class _Round:
         if unit.whole:
             self.without.add(gang)
             for plugin in self.policy.noting:
-                reason = plugin.refused(self.session, unit, reason, self.prospects)
+                reason = plugin.refused(self.session, unit, reason, self._ceiling)
         self.session.wait(gang, reason)
+
+    def _ceiling(self, shape: int) -> Int:
+        return ceiling(self.session, self.policy, shape)
 
     def _place_alike(self, run: Int) -> None:
         """Place as many of these equal tasks as fit, in their order; the others wait for the same reason."""

@@ -29,11 +29,20 @@ class Stretches:
         return cls(np.flatnonzero(new), np.cumsum(new) - 1)
 
     def sums(self, values: Int) -> Int:
-        """Return the sum of each stretch, per column. Values are 0 to 2^62.
+        """Return the sum of each stretch, per column. Values are not negative.
 
         In two halves of 31 bits, so that a sum above TOP is seen before it wraps.
         """
         high = np.add.reduceat(values >> _HALF, self.first, axis=0)
         low = np.add.reduceat(values & _LOW, self.first, axis=0)
-        high += low >> _HALF
-        return np.where(high >> (63 - _HALF), TOP, (high << _HALF) | (low & _LOW))
+        return _joined(high, low)
+
+    def before(self, values: Int) -> Int:
+        """Return, per row, the sum of the rows before it in its stretch."""
+        high, low = (np.cumsum(half, axis=0) - half for half in (values >> _HALF, values & _LOW))
+        return _joined(high - high[self.first][self.of], low - low[self.first][self.of])
+
+
+def _joined(high: Int, low: Int) -> Int:
+    high = high + (low >> _HALF)
+    return np.where(high >> (63 - _HALF), TOP, (high << _HALF) | (low & _LOW))

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.plugin import UNLIMITED, Heads, Plugin, Prospects
+from phalanx.engine.plugin import UNLIMITED, Ceiling, Heads, Plugin
 from phalanx.engine.session import Session
 from phalanx.engine.units import Unit, Units
 from phalanx.model.axis import Bool, Float, Int
@@ -58,11 +58,11 @@ class Ageing(Plugin):
         counts = Counter(gangs[row - 1].name for row in session.columns[_KEPT][nodes].tolist())
         return [(count, f"kept for {name}, which has waited long enough") for name, count in counts.most_common()]
 
-    def refused(self, session: Session, unit: Unit, reason: Reason, prospects: Prospects) -> Reason:
+    def refused(self, session: Session, unit: Unit, reason: Reason, ceiling: Ceiling) -> Reason:
         """Keep nodes for a gang that would fit if others were not there."""
         if reason.code is not Code.FULL or not self._aged(session.snapshot, np.array([unit.gang])).all():
             return reason
-        nodes = self._choose(session, unit, prospects)
+        nodes = self._choose(session, unit, ceiling)
         if not len(nodes):
             return reason
         session.write(_KEPT, nodes, np.full(len(nodes), unit.gang + 1))
@@ -70,15 +70,15 @@ class Ageing(Plugin):
         kept = "1 node is kept" if len(nodes) == 1 else f"{len(nodes)} nodes are kept"
         return reason.adding(f"it has waited {waited:.1f} h, so nobody overtakes it any more: {kept} for it")
 
-    def _choose(self, session: Session, unit: Unit, prospects: Prospects) -> Int:
+    def _choose(self, session: Session, unit: Unit, ceiling: Ceiling) -> Int:
         """Return enough nodes for every shape of the unit, those with the most room now first."""
         shapes, counts = np.unique(session.snapshot.tasks.shape[unit.tasks], return_counts=True)
         free = session.columns[_KEPT] == 0
         chosen = [np.zeros(0, np.int64)]
         # A loop over the shapes of one gang.
         for shape, count in zip(shapes.tolist(), counts.tolist(), strict=True):
-            most = np.where(free, np.minimum(prospects.most(shape), count), 0)
-            by_room = np.argsort(-prospects.room(shape), kind="stable")
+            most = np.where(free, np.minimum(ceiling(shape), count), 0)
+            by_room = np.argsort(-_nearness(session, shape), kind="stable")
             by_room = by_room[most[by_room] > 0]
             enough = np.searchsorted(np.cumsum(most[by_room]), count)
             if enough == len(by_room):
@@ -91,3 +91,11 @@ class Ageing(Plugin):
         waiting = snapshot.gangs.running[gangs] == 0
         aged: Bool = waiting & (snapshot.now - snapshot.gangs.created[gangs] >= self.after)
         return aged
+
+
+def _nearness(session: Session, shape: int) -> Float:
+    """Return, per node, how much of one copy of the shape (or of several) fits now."""
+    request = session.snapshot.requests[shape]
+    parts = [session.spare(column) / request[column] for column in np.flatnonzero(request).tolist()]
+    nearness: Float = np.minimum.reduce(parts)
+    return nearness

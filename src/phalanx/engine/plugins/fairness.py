@@ -30,10 +30,11 @@ class Fairness(Plugin):
         """Return the columns in the order in which they decide."""
         table = session.snapshot.queues
         has = session.columns["queue_allocated"][queues]
-        listed = table.listed[queues]
+        # A queue that lists nothing is measured by everything: it would always be first otherwise.
+        listed = table.listed[queues] | ~table.listed[queues].any(axis=1, keepdims=True)
         with_head = has + heads.asks
         may = session.once("may have", lambda: _may_have(session), static=True)[queues]
-        over = np.asarray(listed.any(axis=1) & ((session.shares[queues] < has) | ~listed).all(axis=1), np.bool_)
+        over = np.asarray(((session.shares[queues] < has) | ~listed).all(axis=1), np.bool_)
         beyond_quota = np.asarray(((with_head > table.quota[queues]) & listed).any(axis=1), np.bool_)
         wants_nothing = ((may == 0) & (heads.asks > 0) & listed).any(axis=1)
         size = np.where(may == UNLIMITED, table.total, may) / np.maximum(table.total, 1)

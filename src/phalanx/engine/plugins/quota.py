@@ -12,6 +12,7 @@ from phalanx.engine.units import Taken, Unit
 from phalanx.model.axis import Int
 from phalanx.model.plan import Code, Reason
 from phalanx.model.quantity import written
+from phalanx.model.queue import UNLIMITED
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def _bounds(session: Session, gang: int, path: Int) -> list[tuple[Int, Int, str]
     bounds = [(table.limit[path], session.columns["queue_allocated"][path], "limit")]
     if not session.snapshot.gangs.preemptible[gang]:
         # A queue that does not list a resource does not check it; one above it may.
-        quota = np.where(table.listed[path], table.quota[path], table.limit.max(initial=2**62))
+        quota = np.where(table.listed[path], table.quota[path], UNLIMITED)
         bounds.append((quota, session.columns["queue_fixed"][path], "quota"))
     return bounds
 

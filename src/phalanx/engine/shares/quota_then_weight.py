@@ -29,11 +29,6 @@ class QuotaThenWeight:
     def __post_init__(self) -> None:
         if not 0 <= self.k <= 100:
             raise ValueError(f"k: found {self.k}, allowed is 0 to 100")
-        if self.memory is None:
-            return
-        for field, seconds in (("window", self.memory.window), ("halfLife", self.memory.half_life)):
-            if seconds is not None and not seconds > 0:
-                raise ValueError(f"memory.{field}: found {seconds}s, allowed is more than 0s")
 
     def deserved(self, snapshot: Snapshot) -> Int:
         """Return what each queue is entitled to now."""
@@ -43,55 +38,61 @@ class QuotaThenWeight:
         """Return share[queue, resource]."""
 
         def one_level(level: Level, total: Int, guarantee: Int, requestable: Int) -> Int:
-            share, left = guarantee.copy(), np.maximum(total - level.siblings.sums(guarantee), 0)
-            # One pass per priority that some sibling group has; each serves all groups at once.
-            band = _bands(table.priority[level.rows], level.siblings)
-            for number in range(int(band.max()) + 1):
-                at = np.flatnonzero((band == number) & (left > 0).any(axis=1)[level.siblings.of])
-                if len(at):
-                    among = Stretches.by(level.siblings.of[at])
-                    above = level.siblings.of[at[among.first]]
-                    missing = requestable[at] - share[at]
-                    gained = self._surplus(table, level.rows[at], left[above], missing, among)
-                    share[at] += gained
-                    left[above] -= among.sums(gained)
-            return share
+            left = np.maximum(total - level.siblings.sums(guarantee), 0)
+            bands = _bands(table, level)
+            weight = scaled(table.weight[level.rows], bands)
+            missing = np.where(weight > 0, requestable - guarantee, 0)
+            # Of the bands of one parent, the first ones get all they miss, at most one is contested, the last get
+            # nothing: what is left for a band is known without looking at how those before it divide theirs.
+            needed, parent = bands.sums(missing), level.siblings.of[bands.first]
+            left = np.maximum(left[parent] - Stretches.by(parent).before(needed), 0)
+            enough = needed <= left
+            gained = np.where(enough[bands.of], missing, 0)
+            contested = ~enough & (left > 0)
+            at = np.flatnonzero(contested.any(axis=1)[bands.of])
+            if len(at):
+                among = Stretches.by(bands.of[at])
+                band = bands.of[at[among.first]]
+                open_to = np.where(contested[bands.of[at]], weight[at], 0)
+                gained[at] += self._contest(table, level.rows[at], left[band], missing[at], open_to, among)
+            return guarantee + gained
 
         return top_down(table, one_level)
 
-    def _surplus(self, table: QueueTable, rows: Int, left: Int, missing: Int, siblings: Stretches) -> Int:
-        """Divide the surplus inside one priority.
+    def _contest(self, table: QueueTable, rows: Int, left: Int, missing: Int, weight: Int, siblings: Stretches) -> Int:
+        """Divide what is less than siblings of one priority miss.
 
-        Weights are fixed before anybody is satisfied: if they moved as siblings leave, more capacity could cost a
-        queue much of its share. Who has none for now, since it used so much, gets a turn once the others have enough.
+        Weights are fixed before anybody has enough: if they moved as siblings leave, more capacity could cost a queue
+        much of its share. Who has none for now, since it used so much, gets a turn once the others have enough.
         """
-        nothing, gained = np.zeros_like(missing), np.zeros_like(missing)
-        weight = scaled(table.weight[rows], siblings)
-        waiting = (weight > 0) & (missing > 0)
+        grain, age, nothing = table.grain, table.age[rows], np.zeros_like(missing)
+        if self.memory is None or self.k <= 0:
+            return fill(left, nothing, missing, weight, siblings, grain, age)
+        gained, waiting = nothing, (weight > 0) & (missing > 0)
         while waiting.any():
-            counted = np.where(waiting, weight, 0)
-            if self.memory is not None and self.k > 0:
-                counted = _remembering(counted, table.usage[rows], self.k, siblings)
-            served = fill(left, nothing, missing, counted, siblings, table.grain, table.age[rows])
-            gained += served
+            counted = _remembering(np.where(waiting, weight, 0), table.usage[rows], self.k, siblings)
+            served = fill(left, nothing, missing, counted, siblings, grain, age)
+            gained = gained + served
             left = left - siblings.sums(served)
-            # Where nobody is left with a weight, or nothing is left to divide, it is over.
-            goes_on = (siblings.sums(counted) > 0) & (left > 0)
-            waiting &= (counted == 0) & goes_on[siblings.of]
+            waiting &= (counted == 0) & (left > 0)[siblings.of]
         return gained
 
 
-def _bands(priority: Int, siblings: Stretches) -> Int:
-    """Number the priorities inside each group of siblings, the highest 0. Rows come with priorities falling."""
-    new = np.zeros(len(priority), np.int64)
-    new[1:] = priority[1:] != priority[:-1]
-    count = np.cumsum(new)
-    return count - count[siblings.first][siblings.of]
+def _bands(table: QueueTable, level: Level) -> Stretches:
+    """Return the siblings of one priority. Rows come by parent, priorities falling."""
+    new = np.ones(len(level.rows), np.bool_)
+    parent, priority = level.siblings.of, table.priority[level.rows]
+    new[1:] = (parent[1:] != parent[:-1]) | (priority[1:] != priority[:-1])
+    return Stretches.by(np.cumsum(new))
 
 
 def _remembering(weight: Int, usage: Float, k: float, siblings: Stretches) -> Int:
-    """Return w' = n + k(n - u), where n is a queue's part of the weights and u what it used, as integers."""
+    """Return w' = n + k(n - u) as integers, where n is a queue's part of the weights and u what it used.
+
+    Where that leaves nobody a weight, which takes more past use than there was, weights are as they are.
+    """
     part = weight / np.maximum(siblings.sums(weight), 1)[siblings.of]
     pulled = np.maximum(part + k * (part - usage), 0.0)
     fine = np.maximum(np.rint(pulled * _FINE).astype(np.int64), 1)
-    return np.where((weight > 0) & (pulled > 0), fine, 0)
+    fine = np.where((weight > 0) & (pulled > 0), fine, 0)
+    return np.where((siblings.sums(fine) > 0)[siblings.of], fine, weight)

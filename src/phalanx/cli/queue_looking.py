@@ -1,0 +1,133 @@
+"""What `phalanx queues` does: fill a world from files or from a cluster, and show its queues."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from phalanx.cli.output import Mistake, complain
+from phalanx.cli.queue_accounts import Accounts, accounts
+from phalanx.cli.queue_bar import signs_for
+from phalanx.cli.queue_tree_text import resources_shown, show, terminal_width, tree
+from phalanx.dialects.mistakes import Mistakes
+from phalanx.dialects.timestamps import moment
+from phalanx.engine.policy import Policy
+from phalanx.model.quantity import shown
+from phalanx.policy.load import PolicyError, load_policy
+from phalanx.policy.spelling import nearest
+from phalanx.sim import manifests
+from phalanx.sim.cycles import first_now
+from phalanx.sim.manifests import Manifests
+from phalanx.sim.objects import read_objects
+from phalanx.sim.words import SHORT
+from phalanx.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the queues are: in files, or, without any, in a cluster."""
+
+    files: Sequence[str]
+    now: str | None = None
+    kubeconfig: str | None = None
+    context: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The options of the command."""
+
+    source: Source
+    output: str
+    resources: tuple[str, ...]
+    width: int | None
+    policy: str
+    scheduler_names: tuple[str, ...]
+
+
+def run(wish: Wish) -> None:
+    """Look and print; raise `Mistake` for what the user must mend."""
+    now = None if wish.source.now is None else _moment(wish.source.now)
+    policy = _policy(wish)
+    world = World(policy.label_keys)
+    world.remember(policy.share.memory if policy.share else None)
+    if wish.source.files:
+        _read(wish.source.files, world, policy)
+        now = first_now(world) if now is None else now
+    else:
+        now = _look(wish.source, world, policy)
+    found = accounts(world, policy, now)
+    resources = _resources(wish.resources, found)
+    if wish.output == "text":
+        width = terminal_width() if wish.width is None else wish.width
+        show(tree(found, resources, width, signs_for(sys.stdout.encoding)))
+        return
+    document = {"queues": [account.document() for account in found.queues]}
+    if wish.output == "json":
+        print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+    else:
+        print(msgspec.yaml.encode(document).decode(), end="")
+
+
+def _moment(text: str) -> float:
+    mistakes = Mistakes(strict=False)
+    now = moment(text, "--now", mistakes)
+    if now is None:
+        raise Mistake(f"queues: {mistakes.first}")
+    return now
+
+
+def _policy(wish: Wish) -> Policy:
+    try:
+        policy = load_policy(wish.policy)
+    except PolicyError as error:
+        raise Mistake(str(error)) from None
+    names = dict.fromkeys([*policy.scheduler_names, *wish.scheduler_names])
+    return replace(policy, scheduler_names=tuple(names))
+
+
+def _read(paths: Sequence[str], world: World, policy: Policy) -> None:
+    """Fill the world from manifests."""
+    found = Manifests()
+    for file in manifests.find(paths, found):
+        data = manifests.load(file, found)
+        if data is not None:
+            manifests.decode(data, file, found)
+    if found.unreadable:
+        raise Mistake("\n".join(found.unreadable))
+    objects = read_objects(found.documents, policy.scheduler_names)
+    bad = [*found.problems, *(f"{one} ({source})" for one, source in objects.refused)]
+    if not objects.events:
+        raise Mistake("\n".join(bad) or "nothing to show: found no Queue, no Node and no Pod")
+    for line in bad:
+        complain(line)
+    for event in objects.events:
+        world.apply(event)
+
+
+def _look(source: Source, world: World, policy: Policy) -> float:
+    """Fill the world from a cluster; return its time."""
+    # The network libraries take a while to load, and files do without.
+    from phalanx.kube.credentials import AccessError  # noqa: PLC0415
+    from phalanx.kube.look import LookError, look  # noqa: PLC0415
+
+    try:
+        return look(source.kubeconfig, source.context, world, policy.scheduler_names)
+    except (AccessError, LookError) as error:
+        raise Mistake(str(error)) from None
+
+
+def _resources(asked: Sequence[str], found: Accounts) -> list[str]:
+    if not asked:
+        return resources_shown(found)
+    names = [SHORT.get(name, name) for name in asked]
+    for name, given in zip(names, asked, strict=True):
+        if name not in found.total:
+            listed = ", ".join(found.total) or "none, since no queue lists any"
+            meant = nearest(given, found.total)
+            guess = f"; did you mean {meant}?" if meant else ""
+            raise Mistake(
+                f"queues: --resource: found {shown(given)}, allowed is what some queue lists: {listed}{guess}"
+            )
+    return list(dict.fromkeys(names))

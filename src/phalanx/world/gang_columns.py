@@ -1,0 +1,153 @@
+"""Gang columns: what a piece says, as arrays over all gangs and all waiting tasks; changed gangs are cut in.
+
+Between two cycles few gangs change. Their rows are built from their pieces and put in the place of the old ones;
+everything else is copied in whole stretches, never looked at.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phalanx.model.axis import Bool, Float, Int
+from phalanx.model.gang import Gang
+from phalanx.model.snapshot import UNBOUNDED
+from phalanx.model.task import Task
+from phalanx.world.gangs import Piece
+
+Thing = TypeVar("Thing")
+
+
+class Kept(NamedTuple):
+    """A piece with what is numbered in it: its queue, and the shape of each task."""
+
+    piece: Piece
+    queue: int
+    shapes: tuple[int, ...]
+
+
+class _Cut(NamedTuple):
+    """Rows `first` to `last` (not included) of the old columns give way to rows `since` to `until` of the new."""
+
+    first: int
+    last: int
+    since: int
+    until: int
+
+
+@dataclass(slots=True)
+class Columns:
+    """One row per gang, sorted by key; one row per waiting task, gang by gang.
+
+    Arrays are replaced, never written: snapshots have them. Lists are changed in place, for to copy a hundred
+    thousand names touches each of them; snapshots get them as `tuples`.
+    """
+
+    keys: list[str]
+    gangs: list[Gang]
+    count: Int
+    minimum: Int
+    maximum: Int
+    priority: Int
+    created: Float
+    start_timeout: Float
+    running: Int
+    present: Int
+    intricate: Bool
+    queue: Int
+    preemptible: Bool
+    patience: Float
+    tasks: list[Task]
+    uids: list[str]
+    names: list[str]
+    subgroups: list[str | None]
+    shape: Int
+    task_created: Float
+    nominated: Bool
+    held: Bool
+    _tuples: dict[str, tuple[Any, ...]] = field(default_factory=dict[str, tuple[Any, ...]])
+
+    def tuple_of(self, name: str) -> tuple[Any, ...]:
+        """Return a list as snapshots have it; made again only when it changed."""
+        if name not in self._tuples:
+            self._tuples[name] = tuple(getattr(self, name))
+        return self._tuples[name]
+
+    def cut_in(self, changed: Sequence[str], fresh: "Columns") -> None:
+        """Let these gangs, sorted by key, be as they are in `fresh`, or gone where they are not."""
+        mine, theirs = (np.concatenate(([0], np.cumsum(one.count))) for one in (self, fresh))
+        gang_cuts, task_cuts = [], []
+        for key in changed:
+            first, since = bisect_left(self.keys, key), bisect_left(fresh.keys, key)
+            last = first + (self.keys[first : first + 1] == [key])
+            until = since + (fresh.keys[since : since + 1] == [key])
+            gang_cuts.append(_Cut(first, last, since, until))
+            task_cuts.append(_Cut(int(mine[first]), int(mine[last]), int(theirs[since]), int(theirs[until])))
+        for name in _OF_GANGS + _OF_TASKS:
+            cuts = gang_cuts if name in _OF_GANGS else task_cuts
+            old, new = getattr(self, name), getattr(fresh, name)
+            if not isinstance(old, list):
+                setattr(self, name, _cut_array(old, new, cuts))
+            elif _cut_list(old, new, cuts):
+                self._tuples.pop(name, None)
+
+
+_OF_GANGS = (
+    "keys", "gangs", "count", "minimum", "maximum", "priority", "created", "start_timeout", "running", "present",
+    "intricate", "queue", "preemptible", "patience",
+)  # fmt: skip
+_OF_TASKS = ("tasks", "uids", "names", "subgroups", "shape", "task_created", "nominated", "held")
+
+
+def columns_of(kept: Sequence[Kept]) -> Columns:
+    """Return the columns of these pieces, sorted by key."""
+    pieces = [one.piece for one in kept]
+    gangs = [piece.gang for piece in pieces]
+    tasks = [task for piece in pieces for task in piece.tasks]
+    return Columns(
+        keys=[gang.key for gang in gangs],
+        gangs=gangs,
+        count=np.array([len(piece.tasks) for piece in pieces], np.int64),
+        minimum=np.array([gang.minimum for gang in gangs], np.int64),
+        maximum=np.array([UNBOUNDED if gang.maximum is None else gang.maximum for gang in gangs], np.int64),
+        priority=np.array([gang.priority for gang in gangs], np.int64),
+        created=np.array([gang.created for gang in gangs], np.float64),
+        start_timeout=np.array([gang.start_timeout or 0.0 for gang in gangs], np.float64),
+        running=np.array([piece.running for piece in pieces], np.int64),
+        present=np.array([piece.present for piece in pieces], np.int64),
+        intricate=np.array([piece.intricate for piece in pieces], np.bool_),
+        queue=np.array([one.queue for one in kept], np.int64),
+        preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
+        patience=np.array([gang.patience or 0.0 for gang in gangs], np.float64),
+        tasks=tasks,
+        uids=[task.uid for task in tasks],
+        names=[task.full_name for task in tasks],
+        subgroups=[task.membership.subgroup if task.membership else None for task in tasks],
+        shape=np.array([number for one in kept for number in one.shapes], np.int64),
+        task_created=np.array([task.created for task in tasks], np.float64),
+        nominated=np.array([task.nominated is not None for task in tasks], np.bool_),
+        held=np.array([task.hold is not None for task in tasks], np.bool_),
+    )
+
+
+def _cut_list(old: list[Thing], new: list[Thing], cuts: Sequence[_Cut]) -> bool:
+    """Change a list in place; tell whether it is another one now."""
+    changed = False
+    for cut in reversed(cuts):
+        there, here = old[cut.first : cut.last], new[cut.since : cut.until]
+        if len(there) != len(here) or any(a is not b and a != b for a, b in zip(there, here, strict=True)):
+            old[cut.first : cut.last] = here
+            changed = True
+    return changed
+
+
+def _cut_array(old: NDArray[Any], new: NDArray[Any], cuts: Sequence[_Cut]) -> NDArray[Any]:
+    parts = []
+    done = 0
+    for cut in cuts:
+        parts += [old[done : cut.first], new[cut.since : cut.until]]
+        done = cut.last
+    return np.concatenate([*parts, old[done:]])
