@@ -23,11 +23,15 @@ def pod(name: str, subgroup: str | None = None, **more: Any) -> Task:
     return Task(f"u-{name}", "ml", name, Shape((("pods", 1),), priority=7), membership=said, created=9.0, **more)
 
 
-def gang(group: Group | None, *pods: Task, refused: Refused | None = None, **classes: Any) -> Gang:
+def gang(
+    group: Group | None,
+    *pods: Task,
+    refused: Refused | None = None,
+    classes: dict[str, int] | None = None,
+    defaults: tuple[str, ...] = (),
+) -> Gang:
     known = {} if group is None else {OWNER: GroupsSeen(OWNER, (group,))}
-    seen = {
-        name: PriorityClassSeen(name, abs(value), default=value < 0) for name, value in classes.items()
-    }  # A negative number stands for the cluster's default class.
+    seen = {name: PriorityClassSeen(name, value, name in defaults) for name, value in (classes or {}).items()}
     found, objection = look_up(pods, known, {} if refused is None else {OWNER: refused}, seen)
     made = assemble(gang_key(pods[0]), pods, "default", found)
     return made if objection is None else replace(made, hold=objection)
@@ -35,7 +39,7 @@ def gang(group: Group | None, *pods: Task, refused: Refused | None = None, **cla
 
 def test_the_group_says_the_minimum_the_queue_the_priority_and_the_age() -> None:
     group = Group("train", 3, queue="team-a", priority_class="build", topology_preferred="rack", created=4.0, **KAI)
-    made = gang(group, pod("a"), pod("b", queue="elsewhere"), build=100)
+    made = gang(group, pod("a"), pod("b", queue="elsewhere"), classes={"build": 100})
     assert made == Gang(
         "PodGroup.scheduling.run.ai/ml/train", "ml/train", minimum=3, queue="team-a", priority=100, created=4.0,
         preemptible=False, topology_preferred="rack",
@@ -48,8 +52,8 @@ def test_the_group_says_the_minimum_the_queue_the_priority_and_the_age() -> None
         ("train", {"train": 50}, 50, True),
         ("build", {"build": 100}, 100, False),
         ("lost", {"train": 60}, 50, True),
-        ("lost", {"usual": -120, "also": -110}, 110, False),
-        (None, {"usual": -20}, 20, True),
+        ("lost", {"usual": 120, "also": 110, "other": 1}, 110, False),
+        (None, {"usual": 20}, 20, True),
         (None, {}, 50, True),
         ("system-node-critical", {}, 2_000_001_000, False),
     ],
@@ -57,14 +61,14 @@ def test_the_group_says_the_minimum_the_queue_the_priority_and_the_age() -> None
 def test_a_class_that_is_missing_gives_the_default_of_the_cluster_else_50(
     named: str | None, classes: dict[str, int], priority: int, preemptible: bool
 ) -> None:
-    made = gang(Group("train", 1, priority_class=named, **KAI), pod("a"), **classes)
+    made = gang(Group("train", 1, priority_class=named, **KAI), pod("a"), classes=classes, defaults=("usual", "also"))
     assert (made.priority, made.preemptible) == (priority, preemptible)
 
 
 @pytest.mark.parametrize("word", [True, False])
 def test_the_word_of_the_group_counts_more_than_its_priority(word: bool) -> None:
     for value in (50, 100):
-        made = gang(Group("train", 1, priority_class="c", preemptible=word, **KAI), pod("a"), c=value)
+        made = gang(Group("train", 1, priority_class="c", preemptible=word, **KAI), pod("a"), classes={"c": value})
         assert made.preemptible is word
 
 

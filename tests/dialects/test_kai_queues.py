@@ -57,7 +57,8 @@ def test_what_is_left_out_is_zero_in_all_three_resources_and_the_priority_100() 
     """A limit of zero lets nothing run: KAI's own default, which its users meet too."""
     every = {"cpu": NOTHING, "memory": NOTHING, "nvidia.com/gpu": NOTHING}
     expected = Queue("team-a", priority=100, terms=every, kind=KIND)
-    for spec in ({"resources": {}}, {"resources": {"gpu": {}, "cpu": None}, "parentQueue": ""}):
+    specs: list[Any] = [{"resources": {}}, {"resources": {"gpu": {}, "cpu": None}, "parentQueue": ""}]
+    for spec in specs:
         assert read(queue(spec), []) == QueueSeen(expected, API)
 
 

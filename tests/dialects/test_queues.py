@@ -78,7 +78,11 @@ def test_the_api_servers_bytes_read_the_same() -> None:
 def test_what_is_left_out_has_the_defaults_of_the_design() -> None:
     bare = {"apiVersion": API, "kind": "Queue", "metadata": {"name": "q"}}
     assert read(bare, []) == QueueSeen(Queue("q"), API)
-    nothing_said = {"resources": {"cpu": {}, "example.com/x": None}, "borrowing": None, "namespaces": None}
+    nothing_said: dict[str, Any] = {
+        "resources": {"cpu": {}, "example.com/x": None},
+        "borrowing": None,
+        "namespaces": None,
+    }
     assert of(nothing_said) == Queue("team-a", terms={"cpu": Terms(), "example.com/x": Terms()})
     assert Terms() == Terms(quota=0, limit=UNLIMITED, weight=1000)
 

@@ -1,7 +1,7 @@
 """Pod objects to tasks."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from phalanx.dialects import constraints, holds, kai_pods, native, objects, workload_pods
 from phalanx.dialects.mistakes import NAME_ALLOWED, Mistakes, is_name
@@ -37,7 +37,8 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
     shape = shape_of(pod, namespace, mistakes, on_node=node is not None)
     # A bad annotation on a pod that runs already takes it out of its gang and not out of the books.
     membership = _membership(pod, namespace, mistakes)
-    alone = _alone(pod, shape.priority, mistakes) if membership is None else _Alone()
+    # The members of a gang say it in their membership.
+    preemptible, patience = _alone(pod, shape.priority, mistakes) if membership is None else (True, None)
     deleted = moment(meta.deletion_timestamp, "metadata.deletionTimestamp", mistakes)
     return Task(
         uid=meta.uid or f"{namespace}/{name}",
@@ -59,8 +60,8 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
         labels=labels,
         repels=constraints.repels(spec.affinity, namespace, mistakes) if spec.affinity else (),
         queue=native.queue(labels, mistakes) or kai_pods.queue(labels, scheduler, mistakes),
-        preemptible=alone.preemptible,
-        patience=alone.patience,
+        preemptible=preemptible,
+        patience=patience,
         expected_runtime=native.expected_runtime(annotations, mistakes),
         hold=mistakes.first or (_hold(pod, state) if ours else None),
     )
@@ -84,20 +85,13 @@ def _membership(pod: objects.Pod, namespace: str, mistakes: Mistakes) -> Members
     return replace(own, owner=referred.owner, group=referred.group, replica=referred.replica)
 
 
-@dataclass(frozen=True, slots=True)
-class _Alone:
-    """What a pod in no gang says of itself; the members of a gang say it in their membership."""
-
-    preemptible: bool = True
-    patience: float | None = None
-
-
-def _alone(pod: objects.Pod, priority: int, mistakes: Mistakes) -> _Alone:
+def _alone(pod: objects.Pod, priority: int, mistakes: Mistakes) -> tuple[bool, float | None]:
+    """Return what a pod in no gang says of itself: whether it may be preempted, and its patience."""
     annotations, scheduler = pod.metadata.annotations or {}, pod.spec.scheduler_name or ""
     preemptible = native.preemptible_alone(annotations, mistakes)
     if preemptible is None:
         preemptible = kai_pods.preemptible_alone(pod.metadata.labels or {}, scheduler, priority, mistakes)
-    return _Alone(preemptible, native.patience_alone(annotations, mistakes))
+    return preemptible, native.patience_alone(annotations, mistakes)
 
 
 def _state(pod: objects.Pod) -> State:

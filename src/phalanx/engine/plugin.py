@@ -64,6 +64,11 @@ class Plugin:
     def charge(self, session: Session, shape: int, nodes: Int, counts: Int) -> None:
         """Bring its columns up to date: `counts[i]` copies of the shape were placed on `nodes[i]`."""
 
+    def minds(self, session: Session, units: Units) -> Bool:
+        """Return, per unit, whether it wants to know of its refusal."""
+        del session
+        return np.ones(len(units), np.bool_)
+
     def refused(self, session: Session, unit: Unit, reason: Reason, ceiling: Ceiling) -> Reason:
         """Take note that the minimum of a gang found no place; return the reason, with more to say or as it is."""
         del session, unit, ceiling

@@ -1,20 +1,26 @@
 """The only door to the API server: requests, streams, and the difference between "no" and no answer."""
 
+import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
+from urllib.parse import quote, urlencode
 
-import aiohttp
 import msgspec
 
 from phalanx import __version__
 from phalanx.kube.credentials import Access, AccessError
+from phalanx.kube.wire.answer import Answer, WireError
+from phalanx.kube.wire.connection import Connection, Lost
+from phalanx.kube.wire.pool import Pool
+from phalanx.kube.wire.road import Road
 
-#: The largest reply that is read. A server, or somebody between, must not be able to fill our memory.
-REPLY_MAX = 512 * 2**20
 T = TypeVar("T")
 MERGE_PATCH = "application/strategic-merge-patch+json"
+_PLAIN = re.compile(r"[\w/.:~-]*", re.ASCII)
+_CONTROL = re.compile(r"[^\t\x20-\x7e]")
 
 
 class Unanswered(Exception):  # noqa: N818 (what happened, not a fault of ours)
@@ -55,29 +61,32 @@ class Reply:
 
 
 class Client:
-    """Keep-alive connections with the credentials of one identity."""
+    """Keep-alive connections with the credentials of one identity.
+
+    A redirect is an answer like any other: an API server sends none to a scheduler, and to follow one would turn a
+    bind into a read that succeeds.
+    """
 
     def __init__(self, access: Access, connections: int = 64) -> None:
         self._access = access
         self._connections = connections
-        self._session: aiohttp.ClientSession | None = None
+        self._road = Road(access.server, access.proxy, access.tls_server_name)
+        self._pool: Pool | None = None
+        # Nothing is asked for compressed: packing a list costs the server more than a network in a cluster saves.
+        self._fields = (
+            f" HTTP/1.1\r\n{self._road.fields}User-Agent: phalanx/{__version__}\r\n"
+            "Accept: application/json\r\nAccept-Encoding: identity\r\n"
+        )
 
     async def __aenter__(self) -> Self:
-        self._session = self._open()
+        self._pool = Pool(self._road, self._connections)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._session is not None:
-            await self._session.close()
-
-    def _open(self) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._connections),
-            headers={"User-Agent": f"phalanx/{__version__}", "Accept": "application/json"},
-            auto_decompress=True,
-        )
+        if self._pool is not None:
+            await self._pool.close()
 
     async def request(
         self,
@@ -99,37 +108,82 @@ class Client:
     async def _ask(
         self, method: str, path: str, query: Mapping[str, str] | None, body: bytes | None, kind: str, seconds: float
     ) -> Reply:
-        session = self._require()
-        headers = await self._headers()
+        head = await self._head(method, path, query)
         if body is not None:
-            headers["Content-Type"] = kind
+            head += f"Content-Type: {kind}\r\nContent-Length: {len(body)}\r\n"
+        elif method != "GET":
+            head += "Content-Length: 0\r\n"
+        request = f"{head}\r\n".encode() + (body or b"")
         try:
-            async with session.request(
-                method, self._access.server + path, params=query, data=body, headers=headers,
-                timeout=aiohttp.ClientTimeout(total=seconds), **self._network(),
-            ) as answer:  # fmt: skip
-                return Reply(answer.status, await _bounded(answer), dict(answer.headers))
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Unanswered(f"{method} {path}: {type(error).__name__} {error}".strip()) from error
+            async with asyncio.timeout(seconds):
+                connection = await self._sent(method, request, streamed=False)
+        except (WireError, OSError) as error:
+            raise _unanswered(method, path, error) from error
+        answer = connection.answer
+        self._require().give_back(connection)
+        return Reply(answer.status, answer.take(), answer.headers)
 
     async def stream(self, path: str, query: Mapping[str, str], stall: float) -> AsyncIterator[bytes]:
         """Yield the chunks of a long answer; silence of `stall` seconds is taken for a dead connection."""
-        session = self._require()
+        request = f"{await self._head('GET', path, query)}\r\n".encode()
+        connection: Connection | None = None
         try:
-            async with session.get(
-                self._access.server + path, params=query, headers=await self._headers(),
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=stall), **self._network(),
-            ) as answer:  # fmt: skip
-                if answer.status != 200:
-                    raise StreamRefused(Reply(answer.status, await _bounded(answer), dict(answer.headers)))
-                async for chunk in answer.content.iter_any():
+            async with asyncio.timeout(stall):
+                connection = await self._sent("GET", request, streamed=True)
+            answer = connection.answer
+            if answer.status != 200:
+                async with asyncio.timeout(stall):
+                    await connection.news(whole=True)
+                raise StreamRefused(Reply(answer.status, answer.take(), answer.headers))
+            while True:
+                chunk = connection.take()
+                if chunk:
                     yield chunk
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Unanswered(f"GET {path}: {type(error).__name__} {error}".strip()) from error
+                elif answer.done:
+                    return
+                else:
+                    async with asyncio.timeout(stall):
+                        await connection.news(whole=False)
+        except (WireError, OSError) as error:
+            raise _unanswered("GET", path, error) from error
+        finally:
+            if connection is not None:
+                self._require().give_back(connection)
 
-    async def _headers(self) -> dict[str, str]:
+    async def _sent(self, method: str, request: bytes, *, streamed: bool) -> Connection:
+        """Return the connection on which the answer came, all of it or the head of a stream.
+
+        The server may close an idle connection in the very moment in which it is used again. Reading is then done
+        once more; of a write nobody knows whether it was carried out, so that it is left to whoever asked.
+        """
+        pool = self._require()
+        while True:
+            # The context is asked for each time: a renewed certificate opens new connections, and those in use
+            # finish with the old.
+            connection = await pool.take(self._access.ssl())
+            try:
+                await connection.ask(request, Answer(streamed=streamed), whole=not streamed)
+            except BaseException as error:
+                connection.end()
+                stale = isinstance(error, Lost) and connection.uses > 1 and connection.answer.silent
+                if not stale or method != "GET":
+                    raise
+            else:
+                return connection
+            pool.forget_idle()
+
+    async def _head(self, method: str, path: str, query: Mapping[str, str] | None) -> str:
+        """Return the request line and the fields that every request has."""
         authorization = await self._trusted(self._access.authorization())
-        return {"Authorization": authorization} if authorization else {}
+        target = path if _PLAIN.fullmatch(path) else quote(path, safe="/:~!$&'()*+,;=@%")
+        if query:
+            target = f"{target}?{urlencode(query)}"
+        head = f"{method} {self._road.prefix}{target}{self._fields}"
+        if not authorization:
+            return head
+        if _CONTROL.search(authorization):
+            raise Unanswered("the credential holds a character that cannot be sent, allowed is printable ASCII")
+        return f"{head}Authorization: {authorization}\r\n"
 
     async def _trusted(self, work: Awaitable[T]) -> T:
         """Credentials that cannot be had now are no answer, not the end."""
@@ -138,19 +192,13 @@ class Client:
         except AccessError as error:
             raise Unanswered(str(error)) from error
 
-    def _network(self) -> dict[str, Any]:
-        # Asked for each request: connections are kept by context, so that a renewed certificate opens new ones
-        # and those in use finish with the old.
-        chosen: dict[str, Any] = {"ssl": self._access.ssl()}
-        if self._access.tls_server_name:
-            chosen["server_hostname"] = self._access.tls_server_name
-        if self._access.proxy:
-            chosen["proxy"] = self._access.proxy
-        return chosen
+    def _require(self) -> Pool:
+        assert self._pool is not None, "the client is used inside `async with`"
+        return self._pool
 
-    def _require(self) -> aiohttp.ClientSession:
-        assert self._session is not None, "the client is used inside `async with`"
-        return self._session
+
+def _unanswered(method: str, path: str, error: Exception) -> Unanswered:
+    return Unanswered(f"{method} {path}: {type(error).__name__} {error}".strip())
 
 
 class StreamRefused(Exception):  # noqa: N818
@@ -159,18 +207,3 @@ class StreamRefused(Exception):  # noqa: N818
     def __init__(self, reply: Reply) -> None:
         super().__init__(reply.message)
         self.reply = reply
-
-
-async def _bounded(answer: aiohttp.ClientResponse) -> bytes:
-    body = await answer.content.read(REPLY_MAX) if answer.content_length is None else await answer.read()
-    if answer.content_length is None:
-        parts = [body]
-        size = len(body)
-        while not answer.content.at_eof():
-            more = await answer.content.readany()
-            size += len(more)
-            if size > REPLY_MAX:
-                raise aiohttp.ClientPayloadError("the reply is too large")
-            parts.append(more)
-        body = b"".join(parts)
-    return body

@@ -152,6 +152,7 @@ async def _until_stopped(scheduler: Scheduler, others: Sequence[_Work], log: Log
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(FAREWELL):
             await scheduler.binder.settle()
+            await scheduler.remember_all()
     if scheduler.leader is not None:
         await scheduler.leader.release()
     for task in work:

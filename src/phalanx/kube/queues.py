@@ -6,7 +6,7 @@ differs in its third digit, or when so much time has passed that a restart would
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -136,6 +136,18 @@ class QueueStatus:
             if queue.uid not in self._told_at or now - self._told_at[queue.uid] >= PACE:
                 self._tell(queue, figures, now)
 
+    def write_history(self) -> bool:
+        """Write down what was used until now, whatever the pace; tell whether there was anything to write."""
+        usage, known = self._queues.usage, self._feed.known.get(QUEUES, {})
+        if usage is None or not known or self._loop.snapshot is None:
+            return False
+        self._loop.snapshot = self._loop.world.compile(self._clock.now())
+        self._past.exports = self._exports(usage, [queue.name for queue in self._loop.snapshot.queues.queues])
+        figures, now = self.figures(), self._clock.monotonic()
+        for queue in known.values():
+            self._tell(queue, figures, now)
+        return True
+
     def _tell(self, known: Known, figures: QueueFigures | None, now: float) -> None:
         old, wanted = _mapping(known.status), self._wanted(known, figures)
         if wanted is None:
@@ -211,8 +223,11 @@ class QueueStatus:
         if past.told == used and not grown_old:
             return
         past.told, past.at = used, now
-        exports = {name: usage.export(name) for name in rounded}
-        past.exports = {name: export for name, export in exports.items() if export is not None}
+        past.exports = self._exports(usage, rounded)
+
+    def _exports(self, usage: Usage, names: Iterable[str]) -> dict[str, dict[str, object]]:
+        exports = {name: usage.export(name) for name in names}
+        return {name: export for name, export in exports.items() if export is not None}
 
     def _with_history(self) -> set[str]:
         known = self._feed.known.get(QUEUES, {}).values()

@@ -138,6 +138,11 @@ class Scheduler:
         self._wake.set()
         return why
 
+    async def remember_all(self) -> None:
+        """Write down what the queues have used before we go: whoever comes next goes on from there."""
+        if self.feed.ready and self.may_write() and self.queues.write_history():
+            await self.writes.settle()
+
     async def run(self) -> None:
         """Schedule until cancelled."""
         async with asyncio.TaskGroup() as group:

@@ -4,17 +4,24 @@ The default is loopback, for whoever runs the scheduler by hand. In a pod the ku
 manifests listen on every address; what is told there names queues, and nobody's gangs or pods.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
 
-from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from phalanx.kube.metrics import Metrics
 from phalanx.kube.scheduler import Scheduler
 
-#: Whoever connects and says nothing is gone after this many seconds.
+#: Whoever connects and says nothing, or does not listen, is gone after this many seconds.
 _IDLE = 15.0
+#: The longest question that is read.
+_QUESTION_MAX = 16 * 2**10
+
+#: Status, type of content, content.
+_Page = tuple[HTTPStatus, str, bytes]
+_TEXT = "text/plain; charset=utf-8"
 
 
 class ListenError(Exception):
@@ -25,17 +32,17 @@ class ListenError(Exception):
 async def serve_health(address: str, port: int, scheduler: Scheduler, metrics: Metrics) -> AsyncIterator[int]:
     """Answer while the block lasts; yield the port. An empty address is every address."""
     _attach(metrics, scheduler)
-    runner = web.AppRunner(_app(metrics, scheduler), access_log=None, keepalive_timeout=_IDLE)
-    await runner.setup()
+    callers = _Callers(_pages(metrics, scheduler))
     try:
-        try:
-            await web.TCPSite(runner, address or None, port).start()
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise ListenError(f"--address and --port: {address}:{port}: {reason}") from None
-        yield runner.addresses[0][1]
+        server = await asyncio.start_server(callers.answer, address or None, port, limit=_QUESTION_MAX)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ListenError(f"--address and --port: {address}:{port}: {reason}") from None
+    try:
+        yield server.sockets[0].getsockname()[1]
     finally:
-        await runner.cleanup()
+        server.close()
+        await callers.dismiss()
 
 
 def _attach(metrics: Metrics, scheduler: Scheduler) -> None:
@@ -49,19 +56,63 @@ def _attach(metrics: Metrics, scheduler: Scheduler) -> None:
     }
 
 
-def _app(metrics: Metrics, scheduler: Scheduler) -> web.Application:
-    async def health(_: web.Request) -> web.Response:
+def _pages(metrics: Metrics, scheduler: Scheduler) -> dict[str, Callable[[], _Page]]:
+    def health() -> _Page:
         # Decisions, binds and this answer share one event loop: to be answered at all is the sign of life.
-        return web.Response(text="ok\n")
+        return HTTPStatus.OK, _TEXT, b"ok\n"
 
-    async def readiness(_: web.Request) -> web.Response:
+    def readiness() -> _Page:
         lacking = scheduler.feed.lacking
         told = "".join(f"not listed yet: {name}\n" for name in lacking)
-        return web.Response(status=503 if lacking else 200, text=told or "ok\n")
+        return (HTTPStatus.SERVICE_UNAVAILABLE, _TEXT, told.encode()) if lacking else (HTTPStatus.OK, _TEXT, b"ok\n")
 
-    async def figures(_: web.Request) -> web.Response:
-        return web.Response(body=metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+    def figures() -> _Page:
+        return HTTPStatus.OK, CONTENT_TYPE_LATEST, metrics.text()
 
-    app = web.Application()
-    app.add_routes([web.get("/healthz", health), web.get("/readyz", readiness), web.get("/metrics", figures)])
-    return app
+    return {"/healthz": health, "/readyz": readiness, "/metrics": figures}
+
+
+class _Callers:
+    """Whoever asks: one question, one answer, good-bye. He comes every few seconds, not often enough to be kept."""
+
+    def __init__(self, pages: dict[str, Callable[[], _Page]]) -> None:
+        self._pages = pages
+        self._here: set[asyncio.Task[None]] = set()
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one caller."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._here.add(task)
+        try:
+            # Whoever leaves early, says nothing or too much gets no answer, and nobody minds.
+            with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+                async with asyncio.timeout(_IDLE):
+                    writer.write(self._reply(await reader.readuntil(b"\r\n\r\n")))
+                    await writer.drain()
+        finally:
+            self._here.discard(task)
+            writer.close()
+
+    async def dismiss(self) -> None:
+        """Send everybody away."""
+        for task in self._here:
+            task.cancel()
+        if self._here:
+            await asyncio.wait(self._here)
+
+    def _reply(self, question: bytes) -> bytes:
+        method, _, rest = question.partition(b"\r\n")[0].decode("latin-1").partition(" ")
+        page = self._pages.get(rest.partition(" ")[0].partition("?")[0])
+        if page is None:
+            status, kind, content = HTTPStatus.NOT_FOUND, _TEXT, b"allowed are /healthz, /readyz and /metrics\n"
+        elif method not in {"GET", "HEAD"}:
+            status, kind, content = HTTPStatus.METHOD_NOT_ALLOWED, _TEXT, b"allowed is GET\n"
+        else:
+            status, kind, content = page()
+        head = (
+            f"HTTP/1.1 {status.value} {status.phrase}\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n"
+            f"{'Allow: GET, HEAD' if status is HTTPStatus.METHOD_NOT_ALLOWED else 'Cache-Control: no-store'}\r\n"
+            "Connection: close\r\n\r\n"
+        )
+        return head.encode() + (b"" if method == "HEAD" else content)

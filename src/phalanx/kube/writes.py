@@ -40,6 +40,9 @@ class Writes:
         self._there = asyncio.Event()
         self.dropped = 0
         self.sent = 0
+        self._sending = 0
+        self._quiet = asyncio.Event()
+        self._quiet.set()
 
     def submit(self, write: Write) -> None:
         """Queue a write; never waits."""
@@ -47,6 +50,7 @@ class Writes:
             self._waiting.popleft()
             self.dropped += 1
         self._waiting.append(write)
+        self._quiet.clear()
         self._there.set()
 
     @property
@@ -69,7 +73,17 @@ class Writes:
             if self._busy():
                 await asyncio.sleep(0.02)
                 continue
-            await self._send(self._waiting.popleft())
+            self._sending += 1
+            try:
+                await self._send(self._waiting.popleft())
+            finally:
+                self._sending -= 1
+                if not (self._waiting or self._sending):
+                    self._quiet.set()
+
+    async def settle(self) -> None:
+        """Wait until everything that was queued has been sent and answered."""
+        await self._quiet.wait()
 
     async def _send(self, write: Write) -> None:
         for attempt in range(TRIES_MAX):

@@ -43,10 +43,10 @@ def html_report(scenario: str, found: Report) -> str:
 def _tiles(found: Report, what: str) -> str:
     waited = found.waiting
     tiles = [
-        (f"{found.finished:,} of {found.gangs:,}", "gangs finished"),
-        (f"{found.started:,}", f"gangs started; {len(found.never_started):,} never did"),
+        (f"{found.finished:,}", f"of {_counted(found.gangs, 'gang')} finished"),
+        (f"{len(found.never_started):,}", "never started"),
         ("–" if waited is None else written(waited.mean), "waited on average"),
-        ("–" if waited is None else written(waited.p99), "waited at most, of 99 in 100"),
+        ("–" if waited is None else written(waited.p99), "or less was the wait of 99 in 100"),
         ("–" if found.makespan is None else written(found.makespan), "from the first arrival to the last end"),
     ]
     if found.device.capacity:

@@ -14,12 +14,12 @@ body { margin: 0 auto; padding: 24px 20px 48px; max-width: 1120px; background: v
 h1 { font-size: 22px; line-height: 1.25; margin: 0 0 4px; overflow-wrap: anywhere; }
 h2 { font-size: 17px; margin: 0; }
 p { margin: 2px 0 0; color: var(--soft); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(160px, 1fr)); gap: 10px; margin: 20px 0 8px;
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 10px; margin: 20px 0 8px;
   padding: 0; list-style: none; }
 .tiles li { background: var(--tile); border-radius: 8px; padding: 10px 14px; }
 .tiles b { display: block; font-size: 21px; font-variant-numeric: tabular-nums; }
 .tiles span { display: block; color: var(--soft); font-size: 13px; }
-figure, section { margin: 34px 0 0; }
+figure, section { margin: 44px 0 0; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 8px 0 0; padding: 0; list-style: none;
   font-size: 13px; }
 .legend li { display: flex; align-items: center; gap: 7px; overflow-wrap: anywhere; }

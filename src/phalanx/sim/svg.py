@@ -4,6 +4,7 @@ The drawing stretches to any width, the words around it do not: they are HTML, p
 as readable on a telephone as on a desk.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -129,7 +130,8 @@ def _marks_y(top: float) -> list[float]:
     while True:
         for factor in (1, 2, 2.5, 5):
             step = size * factor
-            count = -int(-(top / step) // 1)
+            # A hair over a mark is the mark: it is a sum that was rounded.
+            count = max(math.ceil(top / step - 1e-6), 1)
             if count <= _TICKS_Y:
                 return [float(f"{step * number:.12g}") for number in range(count + 1)]
         size *= 10

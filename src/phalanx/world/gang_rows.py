@@ -34,6 +34,7 @@ class GangRows:
         self._inside: dict[str, Mapping[str, int]] = {}
         self._columns: Columns | None = None
         self._changed: set[str] = set()
+        self._last: tuple[Axis, Mapping[str, int], Mapping[str, int], Tables] | None = None
 
     def put(self, key: str, piece: Piece | None, queue: str | None = None) -> None:
         """Replace the piece of one gang, which is in this queue; None: in none, and then it is held."""
@@ -51,6 +52,9 @@ class GangRows:
 
     def tables(self, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int]) -> Tables:
         """Return the tables, rows sorted by gang key."""
+        last = self._last
+        if last and not self._changed and last[0] == axis and last[1] is node_row and last[2] is queue_row:
+            return last[3]
         columns = self._columns = self._refreshed()
         self._changed = set()
         shape_of_task, shapes = self._renumber(columns.shape)
@@ -61,7 +65,9 @@ class GangRows:
         scored = np.array([shape.scored for shape in shapes], np.int64).reshape(len(shapes), 2)
         rows = np.array([queue_row.get(name, -1) for name in self._queues], np.int64)
         tasks = _tasks(columns, shape_of_task, node_row)
-        return self._gangs(columns, rows[columns.queue]), tasks, shapes, requests, scored
+        tables = self._gangs(columns, rows[columns.queue]), tasks, shapes, requests, scored
+        self._last = (axis, node_row, queue_row, tables)
+        return tables
 
     def _refreshed(self) -> Columns:
         columns = self._columns
@@ -129,7 +135,8 @@ def _tasks(columns: Columns, shape: Int, node_row: Mapping[str, int]) -> TaskTab
         nominated[row] = node_row.get(columns.tasks[row].nominated or "", -1)
     held = np.flatnonzero(columns.held).tolist()
     return TaskTable(
-        uids=columns.tuple_of("uids"), names=columns.tuple_of("names"), gang=np.repeat(np.arange(len(columns.keys)), columns.count),
-        shape=shape, created=columns.task_created, subgroups=columns.tuple_of("subgroups"), nominated=nominated,
+        uids=columns.tuple_of("uids"), names=columns.tuple_of("names"),
+        gang=np.repeat(np.arange(len(columns.keys)), columns.count), shape=shape, created=columns.task_created,
+        subgroups=columns.tuple_of("subgroups"), nominated=nominated,
         held=columns.held, holds={row: hold for row in held if (hold := columns.tasks[row].hold) is not None},
     )  # fmt: skip

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from phalanx.model.axis import SUM_MAX, Axis, Int
+from phalanx.model.axis import SUM_MAX, Axis
 from phalanx.model.events import QueueGone, QueueSeen, Refused
 from phalanx.model.gang import Gang
 from phalanx.model.queue import Queue
@@ -61,8 +61,8 @@ class Queues:
         self._answers: dict[str, Answer] = {}
         #: `status.usage` of objects at first sight, until somebody wants to remember.
         self._statuses: dict[str, object] = {}
-        #: Per row of the table: gangs that wait there.
-        self._pending: Int = np.zeros(1, np.int64)
+        #: Who waits, as of the last cycle.
+        self.waiting: GangTable | None = None
 
     def apply(self, event: QueueSeen | QueueGone | Refused, resources: Counter[str]) -> None:
         """Take in an object, and count the resources that it lists.
@@ -155,12 +155,6 @@ class Queues:
         )  # fmt: skip
         return self.table
 
-    def count(self, gangs: GangTable) -> None:
-        """Note how many gangs wait in each queue."""
-        rows = gangs.queue[gangs.queue >= 0]
-        counts = np.bincount(rows, minlength=len(self.table)).astype(np.int64)[:, None]
-        self._pending = sum_up(counts, self.table.parent, self.table.depth, ~self.table.leaf[:, None])[:, 0]
-
     def assume(self, tasks: Iterable[Task]) -> None:
         """Note that these tasks run from now on: the next sample counts them since the last one."""
         if self.usage is None:
@@ -188,16 +182,27 @@ class Queues:
 
     def report(self) -> list[QueueReport]:
         """Return every known Queue object as of the last cycle, sorted by name."""
+        waiting = Counter[str]()
+        if self.waiting is not None:
+            waiting.update(gang.queue for gang in self.waiting.gangs)
+        rows = np.array([[waiting[queue.name]] for queue in self.table.queues], np.int64).reshape(-1, 1)
+        pending = sum_up(rows, self.table.parent, self.table.depth, ~self.table.leaf[:, None])[:, 0].tolist()
         found = []
         for thing in sorted({*self.seen, *self.refused}, key=lambda thing: (thing.partition(" ")[2], thing)):
             seen, problem = self.seen.get(thing), self.tree.aside.get(thing)
-            row = self.tree.row.get(seen.queue.name) if seen is not None and problem is None else None
-            allocated, requested, pending = {}, {}, 0
-            if row is not None:
-                allocated = dict(zip(self.table.resources, self.table.allocated[row].tolist(), strict=True))
-                requested = dict(zip(self.table.resources, self.table.requested[row].tolist(), strict=True))
-                pending = int(self._pending[row])
-            found.append(QueueReport(thing, seen.queue if seen else None, allocated, requested, pending, problem))
+            name = thing.partition(" ")[2]
+            queue = seen.queue if seen is not None else None
+            if problem is not None:
+                # Who names a queue that is set aside waits for it; of two of one name, for the one that counts.
+                lost = waiting[name] if name in self.tree.missing else 0
+                found.append(QueueReport(thing, queue, {}, {}, lost, problem))
+            elif name in self.table.row:
+                row = self.table.row[name]
+                amounts = (
+                    dict(zip(self.table.resources, values[row].tolist(), strict=True))
+                    for values in (self.table.allocated, self.table.requested)
+                )
+                found.append(QueueReport(thing, queue, *amounts, pending[row], None))
         return found
 
     def _index(self, key: str, name: str | None) -> None:

@@ -184,7 +184,7 @@ class World:
         nodes, devices, axis = self._node_rows.table(self)
         queues = self.queues.compile(now, axis, nodes, self._tasks_on)
         gangs, tasks, shapes, requests, scored = self._gang_rows.tables(axis, nodes.row, queues.row)
-        self.queues.count(gangs)
+        self.queues.waiting = gangs
         self._next_turn = next_turn(gangs, now)
         return Snapshot(
             now=now, seed=seed, axis=axis, nodes=nodes, devices=devices, shapes=shapes, requests=requests,
@@ -375,4 +375,5 @@ class World:
         described = (owner, group.queue) if owner and group and group.queue else None
         said = said_by(first, self.namespaces.get(first.namespace, {}), described)
         gang = assemble(key, unfinished, said.queue, group)
-        return replace(gang, hold=objection or gang.hold or self.queues.objection(said)), said
+        hold = objection or gang.hold or self.queues.objection(said)
+        return gang if hold is None else replace(gang, hold=hold), said

@@ -1,5 +1,6 @@
 """Allocate: give free resources to waiting gangs, in order, disturbing nobody."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,9 +12,12 @@ from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.engine.turns import Turns
 from phalanx.engine.units import Unit, Units, gang_units, task_units
-from phalanx.model.axis import Int
+from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Reason
 from phalanx.model.queue import Placement
+
+#: No state of a session has this number.
+NEVER = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +32,7 @@ class Allocate:
         round_ = _Round(session, policy, units)
         turns = Turns(session, policy.queue_orders, units, _in_order(session, policy, units))
         while len(line := turns.line()):
-            run = line[: _alike(round_.wishes, line)]
-            turns.done(round_.decide(run, alone=turns.alone))
+            turns.done(round_.decide(line, alone=turns.alone))
 
 
 class _Round:
@@ -40,42 +43,50 @@ class _Round:
         #: Gangs whose minimum found no place: growth of one that has not its minimum would split it.
         self.without: set[int] = set()
         self.wishes = _wishes(session, policy, units)
-        #: By wish: the state of the session in which it was turned away, and why.
-        self.turned_away: dict[int, tuple[int, Reason]] = {}
+        self.noting = [(plugin, plugin.minds(session, units)) for plugin in policy.noting]
+        #: By wish: the state of the session in which it was turned away (the last place: of no wish), and why.
+        self.turned_away_at = np.full(int(self.wishes.max(initial=-1)) + 2, NEVER)
+        self.reasons: dict[int, Reason] = {}
         gangs = session.snapshot.gangs
         # Whether a gang grows depends on whether its minimum was placed, so only what has no growth is decided in bulk.
         single = (gangs.count[units.gang] == 1) | units.growth
         self.bulk = (self.wishes >= 0) & (units.count == 1) & single
 
-    def decide(self, run: Int, *, alone: bool) -> int:
-        """Decide the first of these equal units, or all of them; return how many."""
-        if alone and len(run) > 1 and self.bulk[run[0]]:
-            self._place_alike(run)
-            return len(run)
-        unit, wish = self.units.unit(int(run[0])), int(self.wishes[run[0]])
+    def decide(self, line: Int, *, alone: bool) -> int:
+        """Decide the first unit of a line, with those behind it for which that settles it; return how many."""
+        wish = int(self.wishes[line[0]])
+        if alone and self.bulk[line[0]]:
+            equal = _leading(line, lambda part: self.wishes[part] == wish)
+            if equal > 1:
+                self._place_alike(line[:equal])
+                return equal
+        unit = self.units.unit(int(line[0]))
         if unit.gang in self.without:
             return 1
-        version, reason = self.turned_away.get(wish, (-1, None))
-        if version != self.session.version:
+        if self.turned_away_at[wish] != self.session.version:
             reason = _place_unit(self.session, self.policy, unit)
-        if reason is None:
-            return 1
-        if wish < 0:
-            self._wait(unit.gang, unit, reason)
-            return 1
-        # What one is refused, all that are equal to it are, as long as nothing is placed.
-        self.turned_away[wish] = (self.session.version, reason)
-        for index in run.tolist():
-            self._wait(int(self.units.gang[index]), self.units.unit(index), reason)
-        return len(run)
+            if reason is None:
+                return 1
+            if wish < 0:
+                self._wait(int(line[0]), reason)
+                return 1
+            self.turned_away_at[wish], self.reasons[wish] = self.session.version, reason
+        # What one was refused all that are equal to it are, as long as nothing is placed.
+        version = self.session.version
+        count = _leading(line, lambda part: self.turned_away_at[self.wishes[part]] == version)
+        for index in line[:count].tolist():
+            self._wait(index, self.reasons[int(self.wishes[index])])
+        return count
 
-    def _wait(self, gang: int, unit: Unit, reason: Reason) -> None:
+    def _wait(self, index: int, reason: Reason) -> None:
+        gang = int(self.units.gang[index])
         if gang in self.without:
             return
-        if unit.whole:
+        if not self.units.growth[index]:
             self.without.add(gang)
-            for plugin in self.policy.noting:
-                reason = plugin.refused(self.session, unit, reason, self._ceiling)
+            for plugin, minds in self.noting:
+                if minds[index]:
+                    reason = plugin.refused(self.session, self.units.unit(index), reason, self._ceiling)
         self.session.wait(gang, reason)
 
     def _ceiling(self, shape: int) -> Int:
@@ -100,21 +111,18 @@ class _Round:
         first = units.unit(int(left[0]))
         reason = _vetoed(session, policy, first) or explain(session, policy, shape, 1, 0)
         for index in left.tolist():
-            self._wait(int(units.gang[index]), units.unit(index), reason)
+            self._wait(index, reason)
 
 
-def _alike(wishes: Int, line: Int) -> int:
-    """Return how many units at the front of a line wish for the same."""
-    wish = wishes[line[0]]
-    if wish < 0:
-        return 1
-    # Looked at in growing pieces: lines are long, and most runs are short or very long.
-    length = 1
+def _leading(line: Int, holds: Callable[[Int], Bool]) -> int:
+    """Return for how many units at the front of a line this holds."""
+    # Looked at in growing pieces: lines are long, and most such fronts are short or very long.
+    length = 0
     while length < len(line):
-        piece = wishes[line[length : 2 * length]] != wish
-        if piece.any():
-            return length + int(piece.argmax())
-        length = min(2 * length, len(line))
+        piece = holds(line[length : 2 * length + 1])
+        if not piece.all():
+            return length + int(piece.argmin())
+        length += len(piece)
     return length
 
 

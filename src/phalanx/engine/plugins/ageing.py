@@ -34,7 +34,11 @@ class Ageing(Plugin):
 
     def gang_key(self, session: Session, units: Units) -> Int | Float:
         """Return 0 for gangs that have waited long enough."""
-        return np.where(self._aged(session.snapshot, units.gang) & ~units.growth, 0, 1)
+        return np.where(self.minds(session, units), 0, 1)
+
+    def minds(self, session: Session, units: Units) -> Bool:
+        """Tell for whom nodes would be kept."""
+        return self._aged(session.snapshot, units.gang) & ~units.growth
 
     def queue_key(self, session: Session, queues: Int, heads: Heads) -> Sequence[Int | Float | Bool]:
         """Return 0 for queues whose first gang has waited long enough."""
@@ -60,7 +64,7 @@ class Ageing(Plugin):
 
     def refused(self, session: Session, unit: Unit, reason: Reason, ceiling: Ceiling) -> Reason:
         """Keep nodes for a gang that would fit if others were not there."""
-        if reason.code is not Code.FULL or not self._aged(session.snapshot, np.array([unit.gang])).all():
+        if reason.code is not Code.FULL:
             return reason
         nodes = self._choose(session, unit, ceiling)
         if not len(nodes):

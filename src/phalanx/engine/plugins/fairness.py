@@ -28,6 +28,8 @@ class Fairness(Plugin):
 
     def queue_key(self, session: Session, queues: Int, heads: Heads) -> Sequence[Int | Float | Bool]:
         """Return the columns in the order in which they decide."""
+        if len(queues) == 1:
+            return [np.array([value]) for value in _alone(session, int(queues[0]), heads.asks[0].tolist())]
         table = session.snapshot.queues
         has = session.columns["queue_allocated"][queues]
         # A queue that lists nothing is measured by everything: it would always be first otherwise.
@@ -59,3 +61,45 @@ def _dominant(has: Int, may: Int, listed: Bool, total: Int, grain: Int) -> Float
     part = np.where(whole > 0, has / np.maximum(whole, 1), has / grain * _NOTHING)
     most: Float = np.where(listed, part, 0.0).max(axis=1, initial=0.0)
     return most
+
+
+def _alone(session: Session, queue: int, ask: list[int]) -> tuple[float, ...]:
+    """Return the key of one queue. After each decision a few are compared anew, and on so few arrays only cost time."""
+    known = session.once("terms of queues", dict[int, _Terms], static=True)
+    terms = known.get(queue)
+    if terms is None:
+        terms = known[queue] = _terms(session, queue)
+    has = session.columns["queue_allocated"][queue].tolist()
+    over, beyond, wants_nothing, size, with_head, without = True, False, False, 0.0, 0.0, 0.0
+    for column, share, quota, may, whole, grain, part in terms.columns:
+        amount, more = has[column], has[column] + ask[column]
+        over = over and share < amount
+        beyond = beyond or more > quota
+        wants_nothing = wants_nothing or (may == 0 and ask[column] > 0)
+        size += part
+        with_head = max(with_head, more / whole if whole else more / grain * _NOTHING)
+        without = max(without, amount / whole if whole else amount / grain * _NOTHING)
+    return (over, beyond, -terms.priority, wants_nothing, with_head, without, size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """What of a queue does not change during a session."""
+
+    priority: int
+    #: Per resource that it is measured by: column, share, quota, what it may have, that as a number, grain, its size.
+    columns: tuple[tuple[int, int, int, int, float, float, float], ...]
+
+
+def _terms(session: Session, queue: int) -> _Terms:
+    table = session.snapshot.queues
+    listed = table.listed[queue] | ~table.listed[queue].any()
+    may = session.once("may have", lambda: _may_have(session), static=True)[queue]
+    whole = np.where(may == UNLIMITED, table.total, may).astype(np.float64)
+    size = np.where(may == UNLIMITED, table.total, may) / np.maximum(table.total, 1)
+    rows = zip(
+        range(len(may)), session.shares[queue].tolist(), table.quota[queue].tolist(), may.tolist(), whole.tolist(),
+        table.grain.astype(np.float64).tolist(), size.tolist(), strict=True,
+    )  # fmt: skip
+    columns = tuple(row for row, counts in zip(rows, listed.tolist(), strict=True) if counts)
+    return _Terms(int(table.priority[queue]), columns)

@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Callable
+from typing import cast
 
 from phalanx.kube.wire.answer import Answer, WireError
 
@@ -33,18 +34,23 @@ class Connection(asyncio.Protocol):
         self._whole = False
 
     @property
+    def transport(self) -> asyncio.Transport:
+        """Return the way out."""
+        assert self._transport is not None, "a connection is used once it is open"
+        return self._transport
+
+    @property
     def usable(self) -> bool:
         """Tell whether another request may be written."""
         return not self._busy and self._transport is not None and not self._transport.is_closing()
 
     async def ask(self, request: bytes, answer: Answer, *, whole: bool) -> None:
         """Write a request and wait for its answer: all of it, or the head."""
-        assert self._transport is not None
         assert not self._busy, "one request at a time"
         self.uses += 1
         self.answer = answer
         self._busy = True
-        self._transport.write(request)
+        self.transport.write(request)
         await self.news(whole=whole)
         while not answer.headed:
             await self.news(whole=False)
@@ -70,8 +76,7 @@ class Connection(asyncio.Protocol):
 
     def finish(self) -> bool:
         """The answer was read; tell whether the connection is good for another."""
-        transport, answer = self._transport, self.answer
-        assert transport is not None
+        transport, answer = self.transport, self.answer
         self._busy = False
         # Bytes still to be written: the server answered without reading them, and will not read on in step.
         good = answer.done and answer.keep and not answer.surplus and not transport.get_write_buffer_size()
@@ -87,8 +92,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the way out."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not checked: a faster loop's transports are of their own kind.
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         """Read on."""

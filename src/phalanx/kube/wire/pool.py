@@ -15,7 +15,7 @@ from phalanx.kube.wire.road import Road
 #: Handshakes at the same time.
 OPENING_MAX = 8
 #: Seconds for one connection to open.
-OPEN_TIMEOUT = 30.0
+OPEN_TIMEOUT = 10.0
 #: Seconds after which an idle connection is not trusted: what lies between may have forgotten it without a word.
 IDLE_MAX = 15.0
 
@@ -32,6 +32,7 @@ class Pool:
         self._open: set[Connection] = set()
         self._opening: set[asyncio.Task[None]] = set()
         self._empty = asyncio.Event()
+        self._closed = False
 
     async def take(self, context: ssl.SSLContext) -> Connection:
         """Return a connection that was opened with this context, and is nobody else's until it is given back."""
@@ -67,6 +68,9 @@ class Pool:
 
     async def close(self) -> None:
         """Close everything, whoever uses it."""
+        self._closed = True
+        while self._waiting:
+            self._refuse(WireError("the client was closed"))
         for task in self._opening:
             task.cancel()
         for connection in list(self._open):
@@ -98,7 +102,8 @@ class Pool:
         while self._waiting and self._waiting[0].done():
             self._waiting.popleft()
         while (
-            len(self._opening) < min(OPENING_MAX, len(self._waiting))
+            not self._closed
+            and len(self._opening) < min(OPENING_MAX, len(self._waiting))
             and len(self._open) + len(self._opening) < self._limit
         ):
             task = asyncio.create_task(self._add())
@@ -114,9 +119,12 @@ class Pool:
         try:
             async with asyncio.timeout(OPEN_TIMEOUT):
                 connection = await self._road.open(self._context, self._gone)
-        except (OSError, WireError) as error:
+        except Exception as error:  # noqa: BLE001 (whatever it is, whoever waits must hear it, or he waits for ever)
             self._refuse(error)
         else:
+            if not connection.usable:
+                self._refuse(WireError("the server closed the connection as soon as it was open"))
+                return
             self._open.add(connection)
             self._empty.clear()
             self._hand_over(connection)

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import socket
 import ssl
 from collections.abc import Callable
 from typing import Any
@@ -87,10 +88,13 @@ class Road:
         return (await loop.create_connection(make, last, port, **secure))[1]
 
     async def _addresses(self, host: str, port: int) -> list[str]:
-        """Return a name's addresses. Many connections open at once, and the name server is asked once."""
+        """Return a name's addresses. Many connections open at once: one answer is good for all of them."""
         loop = asyncio.get_running_loop()
         if self._known is None or loop.time() - self._known[0] > NAMES:
-            found = await loop.getaddrinfo(host, port, type=1)
+            try:
+                found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            except UnicodeError as error:
+                raise WireError(f"found {host!r}, allowed is the name of a host: {error}") from None
             self._known = (loop.time(), list(dict.fromkeys(str(entry[4][0]) for entry in found)))
         return self._known[1]
 
