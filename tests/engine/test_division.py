@@ -8,11 +8,13 @@ from phalanx.engine.kernels.division import WEIGHTS_MAX, fill, portion, scaled
 from phalanx.engine.kernels.stretches import TOP, Stretches
 from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
 from phalanx.engine.shares.weighted import Weighted
-from phalanx.model.axis import SUM_MAX, Int
+from phalanx.model.axis import GPU, SUM_MAX, Int
+from phalanx.model.queue import Queue, Terms
 from phalanx.model.queue_table import QueueTable
 from phalanx.model.usage import Memory
 from phalanx.testing import division_oracle as oracle
 from phalanx.testing.queue_strategies import HUGE, HUGE_WEIGHTS, queue_tables
+from phalanx.testing.queue_tables import Use, queue_table
 
 
 def filled(amount: int, low: list[int], high: list[int], weight: list[int], grain: int = 1) -> list[int]:
@@ -55,6 +57,30 @@ def test_left_over_grains_go_by_largest_remainder_and_then_to_the_oldest() -> No
 
 def test_a_request_that_is_met_is_exact_and_only_division_cuts_to_grains() -> None:
     assert filled(4_000, [0, 0], [1_500, 9_000], [1, 1], grain=1_000) == [1_500, 2_500]
+
+
+def test_the_last_grain_of_somebody_may_be_a_part() -> None:
+    assert filled(4_000, [0, 0, 0], [1_500] * 3, [1, 1, 1], grain=1_000) == [1_500, 1_500, 1_000]
+
+
+def test_a_part_that_is_exactly_the_request_meets_it_whoever_is_older() -> None:
+    assert filled(4_500, [0, 0, 0], [9_000, 9_000, 1_500], [1, 1, 1], grain=1_000) == [2_000, 1_000, 1_500]
+
+
+QUARTERS = st.integers(0, 12).map(lambda number: number * 250)
+
+
+@given(QUARTERS, st.lists(st.tuples(QUARTERS | st.just(0), QUARTERS, st.integers(0, 3)), min_size=1, max_size=6))
+def test_one_family_stands_at_one_level(amount: int, family: list[tuple[int, int, int]]) -> None:
+    queues = [
+        Queue(f"q{number}", terms={GPU: Terms(quota=low, weight=weight)})
+        for number, (low, _, weight) in enumerate(family)
+    ]
+    asks = {f"q{number}": Use({GPU: low + more}) for number, (low, more, _) in enumerate(family)}
+    plain = oracle.shares(oracle.weighted(queue_table(queues, asks, {GPU: amount})))
+    low, more, weight = (list(column) for column in zip(*family, strict=True))
+    high = [floor + above for floor, above in zip(low, more, strict=True)]
+    assert filled(amount, low, high, weight, grain=1_000) == [share for (share,) in plain]
 
 
 def test_families_do_not_touch_each_other() -> None:

@@ -297,7 +297,8 @@ def test_different_shapes_of_one_gang_are_placed_hardest_first() -> None:
 
 
 def test_a_queue_that_does_not_exist_holds_its_pods() -> None:
-    lost = replace(Task("p", "default", "p", gpus(1)), queue="team-a")
+    labels = {"phalanx.dev/queue": "team-a"}
+    lost = replace(Task("p", "default", "p", gpus(1)), queue="team-a", labels=labels)
     text = "wait p 1 held: metadata.labels[phalanx.dev/queue]: there is no Queue team-a"
     assert decided(node("n1", 8), lost) == [text]
     by_namespace = NamespaceSeen("default", {"phalanx.dev/queue": "team-a"})

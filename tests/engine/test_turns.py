@@ -13,6 +13,7 @@ from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.engine.turns import asks
 from phalanx.engine.units import Units, gang_units
+from phalanx.engine.waiting import in_order
 from phalanx.model.events import Event, QueueSeen, TaskSeen
 from phalanx.model.plan import Plan
 from phalanx.model.snapshot import Snapshot
@@ -34,7 +35,7 @@ def slowly(snapshot: Snapshot, policy: Policy) -> Plan:
     """Allocate by comparing all queues of all levels before each unit, one unit at a time."""
     session = core.open_session(snapshot, policy)
     units = gang_units(snapshot)
-    order = allocate._in_order(session, policy, units).tolist()
+    order = in_order(session, policy, units).tolist()
     queue_of = snapshot.gangs.queue[units.gang].tolist()
     governed = bool(snapshot.queues.resources)
     lines: dict[int, list[int]] = {}

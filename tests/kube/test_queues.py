@@ -5,117 +5,17 @@ The scheduler has exactly the printed rights, and the definition of the Queue is
 
 import json
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from phalanx.kube.local import ControlPlane, LocalError, node_manifest
-from phalanx.kube.playground import grant
-from phalanx.testing.control_plane import need_binaries
-from phalanx.testing.objects import Manifest, create_all, delete_all, list_all, pod_manifest
-from phalanx.testing.running import Scheduler, condition, eventually, places, schedulers
+from phalanx.kube.local import ControlPlane, LocalError
+from phalanx.model.axis import GPU
+from phalanx.testing.objects import list_all
+from phalanx.testing.queue_cluster import EVENTS, PODS, QUEUES, QueueCluster, gang, queue
+from phalanx.testing.running import places
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
-
-QUEUES = "/apis/scheduling.phalanx.dev/v1alpha1/queues"
-GPU = "nvidia.com/gpu"
-
-
-def queue(name: str, gpus: dict[str, Any] | None = None, **spec: Any) -> Manifest:
-    resources = {"resources": {GPU: gpus}} if gpus is not None else {}
-    return {
-        "apiVersion": "scheduling.phalanx.dev/v1alpha1", "kind": "Queue", "metadata": {"name": name},
-        "spec": resources | spec,
-    }  # fmt: skip
-
-
-def gang(name: str, size: int, of: str | None, *, fixed: bool = False) -> list[Manifest]:
-    pods = [pod_manifest(f"{name}-{number}", gang=name, minimum=size) for number in range(size)]
-    for pod in pods:
-        pod["metadata"]["labels"] = {"phalanx.dev/queue": of} if of is not None else {}
-        if fixed:
-            pod["metadata"]["annotations"]["phalanx.dev/preemptible"] = "false"
-    return pods
-
-
-@dataclass
-class Cluster:
-    """One node of eight GPUs, and a way to start schedulers."""
-
-    plane: ControlPlane
-    start: Callable[..., Scheduler]
-    log: Path | None = None
-
-    def run(self, *options: str) -> Scheduler:
-        running = self.start("--no-leader-election", *options)
-        self.log = running.log
-        return running
-
-    def make(self, *objects: Manifest | list[Manifest]) -> None:
-        for one in objects:
-            create_all(self.plane.kubeconfig, one if isinstance(one, list) else [one])
-
-    def change(self, name: str, **spec: Any) -> None:
-        self.plane.kubectl("patch", "pq", name, "--type=merge", "-p", json.dumps({"spec": spec}))
-
-    def queues(self) -> dict[str, Manifest]:
-        return {one["metadata"]["name"]: one for one in list_all(self.plane.kubeconfig, QUEUES)}
-
-    def status(self, name: str, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Wait until a Queue's status is as it should be, and return it with its condition alone and no times."""
-
-        def look() -> dict[str, Any] | None:
-            status = self.queues()[name].get("status", {})
-            return status if status and holds(status) else None
-
-        found: dict[str, Any] = eventually(f"the status of {name}; now {self.queues()}", look, self.log)
-        (ready,) = found.pop("conditions")
-        return found | {"ready": (ready["status"], ready["reason"], ready["message"])}
-
-    def bound(self, *gangs: str) -> None:
-        """Wait until exactly these gangs have nodes, whole."""
-
-        def look() -> bool:
-            there = [name.rpartition("-")[0] for name in places(self.plane)]
-            return set(there) == set(gangs)
-
-        eventually(f"{gangs} are bound", look, self.log)
-
-    def told(self, pod: str) -> tuple[str, str]:
-        """Wait until a pod says why it waits."""
-        said = eventually(f"{pod} says why", lambda: condition(self.plane, pod).get("reason"), self.log)
-        return said, condition(self.plane, pod)["message"]
-
-    def events(self, reason: str) -> list[str]:
-        events = list_all(self.plane.kubeconfig, "/apis/events.k8s.io/v1/namespaces/default/events")
-        return [
-            f"{event['regarding']['kind']} {event['regarding']['name']}: {event['note']}"
-            for event in events
-            if event["reason"] == reason
-        ]
-
-
-@pytest.fixture(scope="module")
-def plane() -> Iterator[ControlPlane]:
-    need_binaries()
-    with ControlPlane() as running:
-        grant(running)
-        running.kubectl("wait", "--for=condition=Established", "crd/queues.scheduling.phalanx.dev")
-        yield running
-
-
-@pytest.fixture
-def cluster(plane: ControlPlane, tmp_path: Path) -> Iterator[Cluster]:
-    with schedulers(plane, tmp_path) as start:
-        create_all(plane.kubeconfig, [node_manifest("n1", gpus=8)])
-        yield Cluster(plane, start)
-    for path in ("/api/v1/namespaces/default/pods", "/api/v1/nodes", QUEUES):
-        delete_all(plane.kubeconfig, list_all(plane.kubeconfig, path))
-    events = list_all(plane.kubeconfig, "/apis/events.k8s.io/v1/namespaces/default/events")
-    delete_all(plane.kubeconfig, events)
 
 
 @pytest.mark.parametrize(
@@ -138,30 +38,30 @@ def cluster(plane: ControlPlane, tmp_path: Path) -> Iterator[Cluster]:
     ],
 )
 def test_the_api_server_refuses_what_cannot_be_and_names_the_field(
-    plane: ControlPlane, spec: dict[str, Any], complaint: str
+    queue_plane: ControlPlane, spec: dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(LocalError, match=complaint):
-        plane.kubectl("create", "-f", "-", stdin=json.dumps(queue("bad", None, **spec)))
-    assert list_all(plane.kubeconfig, QUEUES) == []
+        queue_plane.kubectl("create", "-f", "-", stdin=json.dumps(queue("bad", None, **spec)))
+    assert list_all(queue_plane.kubeconfig, QUEUES) == []
 
 
-def test_two_teams_are_admitted_by_limit_and_quota_and_may_borrow_what_is_idle(cluster: Cluster) -> None:
+def test_two_teams_are_admitted_by_limit_and_quota_and_may_borrow_what_is_idle(cluster: QueueCluster) -> None:
     cluster.make(
         queue("research", None),
         queue("team-a", {"quota": 4, "limit": 4}, parent="research"),
         queue("team-b", {"quota": 2}, parent="research"),
-        gang("within", 3, "team-a"),
-        gang("over", 2, "team-a"),
-        gang("fixed", 3, "team-b", fixed=True),
-        gang("borrows", 4, "team-b"),
+        gang("a1", 3, "team-a"),
+        gang("a2", 2, "team-a"),
+        gang("b-fixed", 3, "team-b", fixed=True),
+        gang("b-borrows", 4, "team-b"),
     )
     cluster.run()
 
-    cluster.bound("within", "borrows")
+    cluster.bound("a1", "b-borrows")
     limit = "queue team-a has 3 of its limit of 4 nvidia.com/gpu: 2 asked, 1 too many"
     quota = "queue team-b has 0 of its quota of 2 nvidia.com/gpu, and what is not preemptible must stay within it"
-    assert cluster.told("over-0") == ("Held", limit)
-    assert cluster.told("fixed-0") == ("Held", f"{quota}: 3 asked, 1 too many")
+    assert cluster.told("a2-0") == ("Held", limit)
+    assert cluster.told("b-fixed-0") == ("Held", f"{quota}: 3 asked, 1 too many")
     settled = {
         name: cluster.status(name, lambda status: status["allocated"].get(GPU) not in {None, "0"})
         for name in ("research", "team-a", "team-b")
@@ -180,7 +80,9 @@ def test_two_teams_are_admitted_by_limit_and_quota_and_may_borrow_what_is_idle(c
     }  # fmt: skip
 
 
-def test_a_queue_that_is_changed_lets_in_who_waited_and_one_that_is_deleted_evicts_nobody(cluster: Cluster) -> None:
+def test_a_queue_that_is_changed_lets_in_who_waited_and_one_that_is_deleted_evicts_nobody(
+    cluster: QueueCluster,
+) -> None:
     cluster.make(queue("team-a", {"limit": 2}), gang("first", 2, "team-a"), gang("second", 3, "team-a"))
     cluster.run()
     cluster.bound("first")
@@ -193,18 +95,18 @@ def test_a_queue_that_is_changed_lets_in_who_waited_and_one_that_is_deleted_evic
     cluster.bound("first", "second")
 
 
-def test_a_gang_whose_queue_is_missing_starts_as_soon_as_there_is_one(cluster: Cluster) -> None:
+def test_a_gang_whose_queue_is_missing_starts_as_soon_as_there_is_one(cluster: QueueCluster) -> None:
     cluster.make(queue("other"), gang("early", 2, "team-a"), gang("nameless", 1, None))
     cluster.run()
     assert cluster.told("early-1") == ("Held", "metadata.labels[phalanx.dev/queue]: there is no Queue team-a")
-    nameless = "metadata.labels[phalanx.dev/queue]: missing, and the default does not help: there is no Queue default"
+    nameless = "metadata.labels[phalanx.dev/queue]: missing, and there is no Queue default"
     assert cluster.told("nameless-0") == ("Held", nameless)
     assert places(cluster.plane) == {}
     cluster.make(queue("team-a"), queue("default"))
     cluster.bound("early", "nameless")
 
 
-def test_a_queue_that_is_not_in_order_says_so_until_it_is_and_stops_nobody_else(cluster: Cluster) -> None:
+def test_a_queue_that_is_not_in_order_says_so_until_it_is_and_stops_nobody_else(cluster: QueueCluster) -> None:
     cluster.make(
         queue("orphan", {}, parent="research"), queue("below", {}, parent="orphan"),
         queue("a", None, parent="b"), queue("b", None, parent="a"), queue("fine"),
@@ -236,7 +138,7 @@ def test_a_queue_that_is_not_in_order_says_so_until_it_is_and_stops_nobody_else(
     assert (mended["ready"], mended["pending"]) == (("True", "InOrder", ""), 0)
 
 
-def test_an_idle_cluster_with_queues_sees_no_write(cluster: Cluster) -> None:
+def test_an_idle_cluster_with_queues_sees_no_write(cluster: QueueCluster) -> None:
     cluster.make(queue("team-a", {"quota": 4}), queue("lost", {}, parent="nobody"), gang("train", 4, "team-a"))
     first = cluster.run()
     cluster.bound("train")
@@ -244,7 +146,7 @@ def test_an_idle_cluster_with_queues_sees_no_write(cluster: Cluster) -> None:
     cluster.status("lost", lambda status: bool(status["conditions"]))
 
     def versions() -> list[str]:
-        paths = ("/api/v1/namespaces/default/pods", "/apis/events.k8s.io/v1/namespaces/default/events", QUEUES)
+        paths = (PODS, EVENTS, QUEUES)
         found = [item for path in paths for item in list_all(cluster.plane.kubeconfig, path)]
         return [item["metadata"]["resourceVersion"] for item in found]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from phalanx.model.axis import AMOUNT_MAX, SUM_MAX, Int
+from phalanx.model.axis import AMOUNT_MAX, SUM_MAX, Bool, Int
 from phalanx.model.events import Event, NodeGone, NodeSeen, QueueGone, QueueSeen, Refused, TaskGone, TaskSeen
 from phalanx.model.gang import Membership
 from phalanx.model.node import Node
@@ -40,7 +40,7 @@ def table_of(*events: Event | Task) -> QueueTable:
     return world_of(*events).compile(0.0).queues
 
 
-def by_name(table: QueueTable, values: Int) -> dict[str, list[int]]:
+def by_name(table: QueueTable, values: Int | Bool) -> dict[str, list[int]]:
     return {one.name: row for one, row in zip(table.queues, values.tolist(), strict=True)}
 
 
@@ -95,9 +95,9 @@ def test_what_runs_outside_every_queue_is_not_there_to_divide() -> None:
     stranger = replace(pod("x", None, 1000, "n1"), ours=False)
     lost = pod("lost", "nowhere", 2000, "n1")
     leaving = replace(pod("leaving", "a", 500, "n1"), state=State.RELEASING)
-    events = [node("n1"), node("n2", cordoned=True), node("n3", ready=False), queue("a"), stranger, lost, leaving]
+    nodes = [node("n1"), node("n2", cordoned=True), node("n3", ready=False)]
     mine = [pod("r", "a", 3000, "n1"), pod("far", "a", 100, "n3"), pod("ghost", "a", 10, "n9")]
-    table = table_of(*events, *mine)
+    table = table_of(*nodes, queue("a"), stranger, lost, leaving, *mine)
     assert table.total.tolist() == [16000 - 1000 - 2000]
     assert table.allocated.tolist() == [[3110]]
 

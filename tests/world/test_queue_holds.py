@@ -90,6 +90,11 @@ def test_a_foreign_label_is_named_as_it_is_written() -> None:
     assert told(pod("x", foreign=True)) == "metadata.labels[kai.scheduler/queue]: there is no Queue x"
 
 
+def test_a_pod_that_names_no_queue_is_told_of_the_one_that_its_own_system_puts_it_in() -> None:
+    put = replace(pod(), queue="default-queue")
+    assert told(put) == f"{LABEL}: missing, and there is no Queue default-queue"
+
+
 def test_the_object_that_describes_a_gang_names_its_queue() -> None:
     owner = "PodGroup.scheduling.run.ai research/g"
     member = replace(pod(), membership=Membership("research/g", None, owner=owner, group="g"))

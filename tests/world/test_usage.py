@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phalanx.model.duration import Seconds
 from phalanx.model.events import Event, NodeSeen, QueueGone, QueueSeen, TaskGone, TaskSeen
 from phalanx.model.node import Node
 from phalanx.model.outcome import Bound, Result
@@ -17,8 +18,13 @@ from phalanx.model.task import Shape, State, Task
 from phalanx.model.usage import Memory
 from phalanx.world.world import World
 
-DAY = Memory(window=86_400.0)
-FADING = Memory(window=86_400.0, half_life=3600.0)
+
+def memory(window: float, half_life: float | None = None) -> Memory:
+    return Memory(Seconds(window), None if half_life is None else Seconds(half_life))
+
+
+DAY = memory(86_400.0)
+FADING = memory(86_400.0, 3600.0)
 
 
 def queue(name: str, uid: str = "1") -> QueueSeen:
@@ -111,9 +117,9 @@ def test_a_queue_that_is_made_again_starts_anew_and_one_that_is_set_aside_goes_o
     assert used(world, 300.0) == {"a": 0.2}
 
 
-@pytest.mark.parametrize("memory", [DAY, FADING, Memory(window=60.0, half_life=60.0)])
-def test_a_restart_forgets_nothing_whether_from_a_file_or_from_each_queue(memory: Memory) -> None:
-    world = world_of(memory, queue("a"), queue("b"), pod("p", "a", 5), pod("q", "b", 2))
+@pytest.mark.parametrize("kept", [DAY, FADING, memory(60.0, 60.0)])
+def test_a_restart_forgets_nothing_whether_from_a_file_or_from_each_queue(kept: Memory) -> None:
+    world = world_of(kept, queue("a"), queue("b"), pod("p", "a", 5), pod("q", "b", 2))
     for now in (0.0, 4000.0, 50_000.0):
         world.compile(now)
     before = used(world, 50_010.0)
@@ -122,21 +128,21 @@ def test_a_restart_forgets_nothing_whether_from_a_file_or_from_each_queue(memory
     whole = json.loads(json.dumps(usage.export()))
     statuses = {name: json.loads(json.dumps(usage.export(name))) for name in "ab"}
 
-    from_file = world_of(memory, queue("a"), queue("b"))
+    from_file = world_of(kept, queue("a"), queue("b"))
     assert from_file.queues.usage is not None
     assert from_file.queues.usage.load(whole) is None
     assert used(from_file, 50_010.0) == before
 
     seen = [replace(queue(name), status={"usage": statuses[name]}) for name in "ab"]
-    assert used(world_of(memory, *seen), 50_010.0) == before
+    assert used(world_of(kept, *seen), 50_010.0) == before
     late = world_of(None, *seen)
-    late.remember(memory)
+    late.remember(kept)
     assert used(late, 50_010.0) == before
     # The status that we write ourselves comes back as an event, and is not read again.
     late.apply(replace(seen[0], status={"usage": statuses["b"]}))
     assert used(late, 50_010.0) == before
     # Of the time in which nobody looked nothing is known, so it counts for nobody.
-    assert used(world_of(memory, *seen), 50_015.0)["a"] == pytest.approx(before["a"], abs=1e-6)
+    assert used(world_of(kept, *seen), 50_015.0)["a"] == pytest.approx(before["a"], abs=1e-6)
 
 
 def test_statuses_that_were_written_at_different_times_are_laid_side_by_side() -> None:
@@ -190,10 +196,10 @@ def test_a_memory_from_the_far_future_is_no_memory() -> None:
 STEPS = st.lists(st.tuples(st.floats(0.0, 20_000.0), st.integers(0, 10)), min_size=1, max_size=12)
 
 
-@given(STEPS, st.sampled_from([DAY, FADING, Memory(window=20_000.0), Memory(window=7000.0, half_life=100.0)]))
-def test_use_is_the_faded_integral_of_what_was_allocated(steps: list[tuple[float, int]], memory: Memory) -> None:
+@given(STEPS, st.sampled_from([DAY, FADING, memory(20_000.0), memory(7000.0, 100.0)]))
+def test_use_is_the_faded_integral_of_what_was_allocated(steps: list[tuple[float, int]], kept: Memory) -> None:
     """Against a plain sum over the pieces, each integrated exactly; the oldest slot makes the only difference."""
-    world = world_of(memory, queue("a"))
+    world = world_of(kept, queue("a"))
     now = 0.0
     pieces = []
     world.compile(now)
@@ -205,15 +211,15 @@ def test_use_is_the_faded_integral_of_what_was_allocated(steps: list[tuple[float
         found = used(world, now)["a"]
 
     def integral(begin: float, end: float) -> float:
-        begin = max(begin, now - memory.window)
+        begin = max(begin, now - kept.window)
         if end <= begin:
             return 0.0
-        if memory.half_life is None:
+        if kept.half_life is None:
             return end - begin
-        scale = memory.half_life / math.log(2)
-        return scale * (0.5 ** ((now - end) / memory.half_life) - 0.5 ** ((now - begin) / memory.half_life))
+        scale = kept.half_life / math.log(2)
+        return scale * (math.exp(-(now - end) / scale) - math.exp(-(now - begin) / scale))
 
     whole = sum(integral(begin, end) for begin, end, _ in pieces)
     part = sum(integral(begin, end) * share for begin, end, share in pieces)
-    slot = memory.window / 32 / max(min(now, memory.window), 1e-9) if now > memory.window else 0.0
+    slot = kept.window / 32 / max(min(now, kept.window), 1e-9) if now > kept.window else 0.0
     assert found == pytest.approx(part / whole if whole else 0.0, abs=1e-5 + slot)

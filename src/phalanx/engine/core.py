@@ -4,9 +4,9 @@ import numpy as np
 
 from phalanx.engine.placing import place
 from phalanx.engine.policy import Policy
-from phalanx.engine.session import Placed, Session
+from phalanx.engine.session import Evicted, Kept, Placed, Session
 from phalanx.model.gang import Gang
-from phalanx.model.plan import Bind, Plan, Reason, Step, Wait
+from phalanx.model.plan import Bind, Evict, Nominate, Plan, Reason, Step, Wait
 from phalanx.model.requeue import turns
 from phalanx.model.snapshot import Snapshot
 
@@ -38,8 +38,10 @@ def _steps(session: Session, policy: Policy) -> tuple[Step, ...]:
     steps: list[Step] = []
     said: set[int] = set()
     for entry in session.log:
-        if isinstance(entry, Placed):
-            steps += _binds(snapshot, entry)
+        if isinstance(entry, Placed | Kept):
+            steps += _places(snapshot, entry)
+        elif isinstance(entry, Evicted):
+            steps += _evictions(snapshot, entry)
         elif missing[entry.gang] and entry.gang not in said:
             gang = gangs.gangs[entry.gang]
             said.add(entry.gang)
@@ -56,14 +58,23 @@ def _requeued(reason: Reason, gang: Gang, times: int) -> Reason:
     return reason.adding(f"queued again after its start timeout of {gang.start_timeout:g} s, {often}")
 
 
-def _binds(snapshot: Snapshot, entry: Placed) -> list[Bind]:
-    """Return one bind per task. Zipped, not looped: a gang of thousands is one entry."""
+def _evictions(snapshot: Snapshot, entry: Evicted) -> list[Evict]:
+    running = snapshot.running
+    name = None if entry.gang is None else snapshot.gangs.gangs[entry.gang].name
+    return [
+        Evict(running.names[row], running.uids[row], snapshot.nodes.names[node], entry.action, name, entry.reason)
+        for row, node in zip(entry.tasks.tolist(), running.node[entry.tasks].tolist(), strict=True)
+    ]
+
+
+def _places(snapshot: Snapshot, entry: Placed | Kept) -> list[Bind | Nominate]:
+    """Return one step per task. Zipped, not looped: a gang of thousands is one entry."""
     tasks, gangs = snapshot.tasks, snapshot.gangs.gangs
     rows, nodes = entry.tasks.tolist(), entry.nodes.tolist()
     owners = [gangs[gang] for gang in tasks.gang[entry.tasks].tolist()]
     return list(
         map(
-            Bind,
+            Bind if isinstance(entry, Placed) else Nominate,
             [tasks.names[row] for row in rows],
             [tasks.uids[row] for row in rows],
             [snapshot.nodes.names[node] for node in nodes],

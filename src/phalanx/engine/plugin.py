@@ -53,6 +53,8 @@ class Plugin:
     groups: ClassVar[bool] = False
     #: Orders a gang anew after each full start timeout, which its reason then tells.
     requeues: ClassVar[bool] = False
+    #: Its `queue_key` also tells, read backwards, from which queue victims are taken first.
+    finds_victims: ClassVar[bool] = False
     #: An order key of a whole band: growth of a gang waits for every minimum of the same band.
     band: ClassVar[bool] = False
 
@@ -153,7 +155,8 @@ class Veto(Protocol):
 class Heads:
     """The unit that stands first in each of some queues, and what it asks for."""
 
-    units: Units
+    #: None where they are victims and not waiting units.
+    units: Units | None
     #: [queue]: index of the unit.
     index: Int
     #: [queue, resource], on the resources of the queue table.

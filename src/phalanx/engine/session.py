@@ -6,7 +6,7 @@ journal; rolling back to it restores every array bit for bit. Checkpoints nest.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -48,11 +48,33 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Tasks for which places are kept until they are free, in order."""
+
+    tasks: Int
+    nodes: Int
+
+
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """Running tasks that must leave, for whom (None: for nobody) and by which action and rule."""
+
+    tasks: Int
+    action: str
+    gang: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Waiting:
     """A gang that was refused, and why."""
 
     gang: int
     reason: Reason
+
+
+#: What a session notes down, in the order of decision.
+Entry: TypeAlias = Placed | Kept | Evicted | Waiting
 
 
 @dataclass(slots=True)
@@ -73,7 +95,9 @@ class Session:
     version: int = 0
     #: Answers that were worked out in this session. Bounded: arrays over all nodes are large.
     memory: dict[object, tuple[int, object]] = field(default_factory=dict[object, tuple[int, object]])
-    log: list[Placed | Waiting] = field(default_factory=list[Placed | Waiting])
+    log: list[Entry] = field(default_factory=list[Entry])
+    #: Places that are not free yet may be taken: what is releasing counts, and whoever takes it is nominated.
+    ahead: bool = False
     _journal: list[tuple[Int, Int, Int]] = field(default_factory=list[tuple[Int, Int, Int]])
     _versions: int = 0
     _holding: bool = False
@@ -94,6 +118,7 @@ class Session:
             "free": nodes.free, "releasing": nodes.releasing, "held": nodes.held, "scored": nodes.scored,
             "device_free": snapshot.devices.free, "place": np.full(len(snapshot.tasks), -1, np.int64),
             "queue_allocated": snapshot.queues.allocated, "queue_fixed": snapshot.queues.fixed,
+            "evicted": np.zeros(len(snapshot.running), np.int64), "budgets": snapshot.running.budgets,
         }  # fmt: skip
         copies = {name: array.copy(order="F") for name, array in (own | dict(columns or {})).items()}
         entitled = np.zeros_like(snapshot.queues.quota) if shares is None else shares
@@ -115,6 +140,9 @@ class Session:
         A nomination first waits for what is releasing; only what exceeds that lies in `free`.
         """
         free: Int = self.columns["free"][:, column]
+        if self.ahead:
+            later: Int = free + self.columns["releasing"][:, column] - self.columns["held"][:, column]
+            return later
         if not self._holding:
             return free
         owed = self.columns["held"][:, column] - self.columns["releasing"][:, column]
@@ -133,13 +161,39 @@ class Session:
         """Place tasks of one shape on nodes, entry by entry, and charge for them."""
         rows, counts = (nodes, np.ones(1, np.int64)) if len(nodes) == 1 else np.unique(nodes, return_counts=True)
         cost = counts[:, None] * self.snapshot.requests[shape]
-        self.write("free", rows, self.columns["free"][rows] - cost)
+        if self.ahead:
+            self._holding = True
+            self.write("held", rows, self.columns["held"][rows] + cost)
+        else:
+            self.write("free", rows, self.columns["free"][rows] - cost)
         self.write("scored", rows, self.columns["scored"][rows] + counts[:, None] * self.snapshot.scored[shape])
         self.write("place", tasks, nodes)
         self._charge_queue(shape, tasks)
         for charge in self.charges:
             charge(self, shape, rows, counts)
-        self.log.append(Placed(tasks, nodes))
+        self.log.append(Kept(tasks, nodes) if self.ahead else Placed(tasks, nodes))
+
+    def evict(self, tasks: Int) -> None:
+        """Let running tasks go: what they have will be free, and their queues have it no longer."""
+        running, table = self.snapshot.running, self.snapshot.queues
+        gone = np.zeros_like(self.columns["releasing"])
+        np.add.at(gone, running.node[tasks], running.requests[tasks])
+        rows = np.unique(running.node[tasks])
+        self.write("releasing", rows, self.columns["releasing"][rows] + gone[rows])
+        self.write("evicted", tasks, np.ones(len(tasks), np.int64))
+        budgeted = tasks[running.budget[tasks] >= 0]
+        if len(budgeted):
+            used = np.bincount(running.budget[budgeted], minlength=len(running.budgets))
+            every = np.arange(len(used))
+            self.write("budgets", every, self.columns["budgets"] - used)
+        if not table.resources:
+            return
+        queue = running.queue[running.gang[tasks]]
+        # A loop over the queues of these tasks: of one unit it is one.
+        for leaf in np.unique(queue[queue >= 0]).tolist():
+            cost = running.requests[tasks[queue == leaf]][:, table.columns].sum(axis=0)
+            path = table.paths[leaf]
+            self.write("queue_allocated", path, self.columns["queue_allocated"][path] - cost)
 
     def _charge_queue(self, shape: int, tasks: Int) -> None:
         """Charge the queue of these tasks, which is one, and all above it."""

@@ -4,6 +4,7 @@ A queue is compared with its siblings by the unit that stands first in it, so af
 path from that leaf to the root are compared anew.
 """
 
+from collections.abc import Sequence
 from heapq import heappop, heapreplace
 from typing import Any
 
@@ -23,13 +24,28 @@ NOBODY = -1
 class Turns:
     """Hands out units, one leaf queue's first at a time."""
 
-    def __init__(self, session: Session, orders: tuple[QueueOrder, ...], units: Units, order: Int) -> None:
+    def __init__(
+        self,
+        session: Session,
+        orders: Sequence[QueueOrder],
+        order: Int,
+        queue_of: Int,
+        asks: Int,
+        units: Units | None = None,
+        *,
+        last_first: bool = False,
+    ) -> None:
+        """Line up entries: `order` has them sorted, `queue_of` and `asks` are theirs by number.
+
+        With `last_first` the queue that would be served last has its turn: victims are found so.
+        """
         self._session = session
         self._orders = orders
         self._units = units
-        self._asks = asks(session, units)
+        self._asks = asks
+        self._last_first = last_first
         table = session.snapshot.queues
-        leaves = session.snapshot.gangs.queue[units.gang][order]
+        leaves = queue_of[order]
         if not orders or not table.resources:
             # Nobody tells queues apart: all stand in one line.
             leaves = np.full(len(order), ROOT)
@@ -111,6 +127,8 @@ class Turns:
         answers = [plugin.queue_key(self._session, rows, heads) for plugin in self._orders]
         columns = [column.tolist() for answer in answers for column in answer]
         age = self._session.snapshot.queues.age[rows].tolist()
+        if self._last_first:
+            columns, age = [[-value for value in column] for column in columns], [-value for value in age]
         return list(zip(*columns, age, strict=True))
 
 

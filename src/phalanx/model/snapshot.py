@@ -11,6 +11,7 @@ from phalanx.model.axis import Axis, Bool, Float, Int
 from phalanx.model.gang import Gang
 from phalanx.model.node import Taint
 from phalanx.model.queue_table import QueueTable
+from phalanx.model.running import RunningTable
 from phalanx.model.selectors import HostPort, LabelSelector
 from phalanx.model.task import Hold, Shape
 from phalanx.model.topology import Domains, domains
@@ -151,3 +152,5 @@ class Snapshot:
     tasks: TaskTable
     queues: QueueTable
     repulsions: tuple[Repulsion, ...]
+    #: Empty unless the policy has an action that evicts.
+    running: RunningTable

@@ -74,6 +74,8 @@ class Task:
     grace: float = 30.0
     #: Has a controller that will make it again.
     controlled: bool = False
+    #: Does not forbid to be moved to another node.
+    movable: bool = True
     membership: Membership | None = None
     hold: Hold | None = None
     nominated: str | None = None

@@ -9,7 +9,7 @@ from phalanx.world.queue_tree import Tree
 
 QUEUE_LABEL = "phalanx.dev/queue"
 #: Labels by which a pod may name its queue, the native one first.
-_LABELS = (QUEUE_LABEL, "kai.scheduler/queue")
+_LABELS = (QUEUE_LABEL, "kai.scheduler/queue", "project")
 #: How many queues or namespaces a message names before it says "and n more".
 _NAMED_MAX = 5
 
@@ -34,8 +34,9 @@ def said_by(task: Task, labels: Mapping[str, str], owner: tuple[str, str] | None
     if owner is not None:
         return Said(owner[1], f"{owner[0]}: spec.queue", task.namespace)
     if task.queue is not None:
-        label = next((key for key in _LABELS if task.labels.get(key) == task.queue), QUEUE_LABEL)
-        return Said(task.queue, f"metadata.labels[{label}]", task.namespace)
+        label = next((key for key in _LABELS if task.labels.get(key) == task.queue), None)
+        # Without a label it is the one that the pod's own system puts it in.
+        return Said(task.queue, label and f"metadata.labels[{label}]", task.namespace)
     if labels.get(QUEUE_LABEL):
         field = f"Namespace {task.namespace}: metadata.labels[{QUEUE_LABEL}]"
         return Said(labels[QUEUE_LABEL], field, task.namespace)

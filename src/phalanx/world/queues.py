@@ -198,11 +198,11 @@ class Queues:
                 found.append(QueueReport(thing, queue, {}, {}, lost, problem))
             elif name in self.table.row:
                 row = self.table.row[name]
-                amounts = (
+                allocated, requested = (
                     dict(zip(self.table.resources, values[row].tolist(), strict=True))
                     for values in (self.table.allocated, self.table.requested)
                 )
-                found.append(QueueReport(thing, queue, *amounts, pending[row], None))
+                found.append(QueueReport(thing, queue, allocated, requested, pending[row], None))
         return found
 
     def _index(self, key: str, name: str | None) -> None:

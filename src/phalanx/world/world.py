@@ -29,6 +29,7 @@ from phalanx.model.gang import Gang
 from phalanx.model.node import Node
 from phalanx.model.outcome import Bound, Outcome, Result
 from phalanx.model.plan import Bind, Nominate, Plan
+from phalanx.model.running import nobody
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State, Task
 from phalanx.model.usage import Memory
@@ -190,6 +191,7 @@ class World:
             now=now, seed=seed, axis=axis, nodes=nodes, devices=devices, shapes=shapes, requests=requests,
             scored=scored, gangs=gangs, tasks=tasks, queues=queues,
             repulsions=repulsions((self.tasks[uid] for uid in self._repelling), self.nodes, self.namespaces),
+            running=nobody(len(axis)),
         )  # fmt: skip
 
     def gang_of(self, task: Task) -> Gang | None:

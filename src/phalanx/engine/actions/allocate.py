@@ -10,7 +10,7 @@ from phalanx.engine.explain import ceiling, explain
 from phalanx.engine.placing import find, place
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
-from phalanx.engine.turns import Turns
+from phalanx.engine.waiting import take_turns
 from phalanx.engine.units import Unit, Units, gang_units, task_units
 from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Reason
@@ -30,7 +30,7 @@ class Allocate:
         """Go through the units in order; equal single tasks in a row are decided at once."""
         units = gang_units(session.snapshot) if policy.groups else task_units(session.snapshot)
         round_ = _Round(session, policy, units)
-        turns = Turns(session, policy.queue_orders, units, _in_order(session, policy, units))
+        turns = take_turns(session, policy, units)
         while len(line := turns.line()):
             turns.done(round_.decide(line, alone=turns.alone))
 
@@ -152,16 +152,6 @@ def _wishes(session: Session, policy: Policy, units: Units) -> Int:
         _, kind = np.unique(kind * (int(values.max(initial=0)) + 1) + values, return_inverse=True)
     wishes[np.flatnonzero(plain)] = np.where(least == greatest, kind, -1)
     return wishes
-
-
-def _in_order(session: Session, policy: Policy, units: Units) -> Int:
-    """Return the units sorted by the order plugins. Growth comes after every minimum of its band."""
-    bands = [plugin.gang_key(session, units) for plugin in policy.orders if plugin.band]
-    inside = [plugin.gang_key(session, units) for plugin in policy.orders if not plugin.band]
-    growth = [units.beyond] if policy.groups else []
-    # Rows are sorted by key, and lexsort is stable, so equal units keep that order.
-    keys = [*bands, *growth, *inside, units.gang]
-    return np.lexsort([key for key in keys[::-1] if len(key) and (key != key[0]).any()] or [units.gang])
 
 
 def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:

@@ -44,6 +44,7 @@ class Ageing(Plugin):
         """Return 0 for queues whose first gang has waited long enough."""
         del queues
         units = heads.units
+        assert units is not None, "victims are not found by age"
         return (~(self._aged(session.snapshot, units.gang[heads.index]) & ~units.growth[heads.index]),)
 
     def columns(self, snapshot: Snapshot) -> Mapping[str, Int]:

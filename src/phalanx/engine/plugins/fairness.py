@@ -25,6 +25,7 @@ class Fairness(Plugin):
     """
 
     name: ClassVar[str] = "fairness"
+    finds_victims: ClassVar[bool] = True
 
     def queue_key(self, session: Session, queues: Int, heads: Heads) -> Sequence[Int | Float | Bool]:
         """Return the columns in the order in which they decide."""

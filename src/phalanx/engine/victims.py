@@ -1,0 +1,92 @@
+"""Victims: what of the running gangs can leave at once, and in which order.
+
+A unit is one task that a gang has beyond its minimum, or what is left of the gang: never a part of its minimum.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from phalanx.engine.plugin import QueueOrder
+from phalanx.engine.session import Session
+from phalanx.engine.turns import Turns
+from phalanx.model.axis import Bool, Int
+from phalanx.model.running import OVERBUDGETED
+from phalanx.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class VictimUnits:
+    """Every unit, as columns."""
+
+    #: Row among the running gangs.
+    gang: Int
+    #: Its tasks are rows first … first + count - 1 of the running table.
+    first: Int
+    count: Int
+    #: It is the minimum of its gang, or what is left of it.
+    core: Bool
+    #: [unit, resource]: what its queue has less without it, on the resources of the queue table.
+    gives: Int
+
+    def __len__(self) -> int:
+        return len(self.gang)
+
+    def tasks(self, unit: int) -> Int:
+        """Return the rows of a unit."""
+        return np.arange(self.first[unit], self.first[unit] + self.count[unit])
+
+
+def victim_units(snapshot: Snapshot) -> VictimUnits:
+    """Return the units of all running gangs."""
+    running = snapshot.running
+    # Of a gang with subgroups nobody is surplus: which of them could go is decided by none of the counts here.
+    plain = np.array([not gang.subgroups for gang in running.gangs], np.bool_)
+    kept = np.where(plain, np.minimum(running.needed, running.count), running.count)
+    core = np.flatnonzero(kept > 0)
+    surplus = running.count - kept
+    of = np.repeat(np.arange(len(surplus)), surplus)
+    step = np.arange(len(of)) - np.repeat(np.cumsum(surplus) - surplus, surplus)
+    gang = np.concatenate([of, core])
+    first = np.concatenate([running.first[of] + kept[of] + step, running.first[core]])
+    count = np.concatenate([np.ones(len(of), np.int64), kept[core]])
+    columns = snapshot.queues.columns
+    added = np.concatenate([np.zeros((1, len(columns)), np.int64), np.cumsum(running.requests[:, columns], axis=0)])
+    is_core = np.concatenate([np.zeros(len(of), np.bool_), np.ones(len(core), np.bool_)])
+    return VictimUnits(gang, first, count, is_core, added[first + count] - added[first])
+
+
+def able(session: Session, units: VictimUnits) -> Bool:
+    """Return who may be a victim of anybody: preemptible, not gone already, not under two budgets."""
+    running = session.snapshot.running
+    # Summed over the tasks of each unit.
+    barred = (running.budget == OVERBUDGETED) | (session.columns["evicted"] > 0)
+    added = np.concatenate([np.zeros(1, np.int64), np.cumsum(barred)])
+    free: Bool = added[units.first + units.count] == added[units.first]
+    return free & running.preemptible[units.gang]
+
+
+def in_order(session: Session, units: VictimUnits) -> Int:
+    """Return the units in the order in which a queue gives them up.
+
+    The least important go first, of these what is beyond a minimum, of these the youngest gang, and its last task.
+    """
+    running = session.snapshot.running
+    keys = [running.priority[units.gang], units.core, -running.created[units.gang], -units.gang, -units.first]
+    return np.lexsort(keys[::-1])
+
+
+def by_queue(
+    session: Session, orders: tuple[QueueOrder, ...], units: VictimUnits, order: Int
+) -> "Iterator[tuple[int, Turns]]":
+    """Yield unit after unit, from the queue that is furthest above what it is entitled to.
+
+    Whoever takes a unit must evict it before asking for the next: then the order follows what the queues still have.
+    """
+    queues = session.snapshot.running.queue[units.gang]
+    known = order[queues[order] >= 0]
+    turns = Turns(session, orders, known, queues, -units.gives, last_first=True)
+    while len(line := turns.line()):
+        yield int(line[0]), turns
+        turns.done(1)
