@@ -76,6 +76,11 @@ class Policy:
             object.__setattr__(self, name, chain)
 
     @property
+    def evicts(self) -> bool:
+        """Tell whether some action looks at what runs."""
+        return any(getattr(action, "evicts", False) for action in self.actions)
+
+    @property
     def label_keys(self) -> frozenset[str]:
         """Return the task labels that some plugin looks at."""
         return frozenset(key for weighted in self.plugins for key in weighted.plugin.reads_labels)

@@ -195,6 +195,11 @@ class Session:
             path = table.paths[leaf]
             self.write("queue_allocated", path, self.columns["queue_allocated"][path] - cost)
 
+    def evict_for(self, tasks: Int, action: str, gang: int | None, why: str) -> None:
+        """Let running tasks go, and note for whom and why."""
+        self.evict(tasks)
+        self.log.append(Evicted(tasks, action, gang, why))
+
     def _charge_queue(self, shape: int, tasks: Int) -> None:
         """Charge the queue of these tasks, which is one, and all above it."""
         table, gangs = self.snapshot.queues, self.snapshot.gangs

@@ -30,6 +30,8 @@ class RunningRows:
     """Keeps a piece per gang that has tasks on nodes, and since when it is broken."""
 
     def __init__(self) -> None:
+        #: Whether anybody looks at the table; it is empty otherwise.
+        self.wanted = False
         self._pieces: dict[str, _Piece] = {}
         self._broken_since: dict[str, float] = {}
         self._kept: tuple[Axis, Mapping[str, int], Mapping[str, int], RunningTable] | None = None
@@ -47,6 +49,8 @@ class RunningRows:
 
     def table(self, now: float, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int]) -> RunningTable:
         """Return the table, rows sorted by gang key."""
+        if not self.wanted:
+            return nobody(len(axis))
         kept = self._kept
         if kept is not None and kept[0] == axis and kept[1] is node_row and kept[2] is queue_row:
             return kept[3]

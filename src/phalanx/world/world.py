@@ -29,7 +29,6 @@ from phalanx.model.gang import Gang
 from phalanx.model.node import Node
 from phalanx.model.outcome import Bound, Outcome, Result
 from phalanx.model.plan import Bind, Nominate, Plan
-from phalanx.model.running import nobody
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State, Task
 from phalanx.model.usage import Memory
@@ -41,6 +40,7 @@ from phalanx.world.node_rows import NodeRows
 from phalanx.world.queue_answers import Said, said_by
 from phalanx.world.queues import Queues
 from phalanx.world.repulsions import repulsions
+from phalanx.world.running_rows import RunningRows
 
 FINISHED = frozenset({State.SUCCEEDED, State.FAILED})
 
@@ -73,6 +73,7 @@ class World:
         self._repelling: dict[str, None] = {}
         self._node_rows = NodeRows()
         self._gang_rows = GangRows()
+        self._running_rows = RunningRows()
         self._dirty_gangs: set[str] = set()
         #: uids of pending tasks of ours.
         self._waiting: dict[str, None] = {}
@@ -163,6 +164,10 @@ class World:
         """Say how long use of the queues is remembered, when the policy changes; None: not at all."""
         self.queues.remember(memory)
 
+    def look_for_victims(self, *, wanted: bool) -> None:
+        """Say whether decisions look at what runs, when the policy changes."""
+        self._running_rows.wanted = wanted
+
     def drain_touched(self) -> list[str]:
         """Return the gangs of which a member or a group changed since the last time, sorted."""
         touched, self._touched = sorted(self._touched), set()
@@ -191,7 +196,7 @@ class World:
             now=now, seed=seed, axis=axis, nodes=nodes, devices=devices, shapes=shapes, requests=requests,
             scored=scored, gangs=gangs, tasks=tasks, queues=queues,
             repulsions=repulsions((self.tasks[uid] for uid in self._repelling), self.nodes, self.namespaces),
-            running=nobody(len(axis)),
+            running=self._running_rows.table(now, axis, nodes.row, queues.row),
         )  # fmt: skip
 
     def gang_of(self, task: Task) -> Gang | None:
@@ -350,6 +355,7 @@ class World:
         if not unfinished:
             self.queues.put(key, None, None, ())
             self._gang_rows.put(key, None)
+            self._running_rows.put(key, None, (), 0, in_queue=False)
             return
         gang, said = self._gang(key, unfinished)
         if key in self._resting and gang.hold is None:
@@ -357,6 +363,8 @@ class World:
             gang = replace(gang, hold=why, failed=ours)
         queue = self.queues.put(key, said, gang, unfinished)
         self._gang_rows.put(key, self._piece(gang, unfinished), queue)
+        counted, _ = credit(self.tasks[uid] for uid in self.members[key])
+        self._running_rows.put(key, gang, unfinished, counted, in_queue=queue is not None)
 
     def _piece(self, gang: Gang, unfinished: list[Task]) -> Piece | None:
         """Return what waits of a gang; None when nothing does."""

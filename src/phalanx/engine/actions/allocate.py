@@ -10,8 +10,8 @@ from phalanx.engine.explain import ceiling, explain
 from phalanx.engine.placing import find, place
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
-from phalanx.engine.waiting import take_turns
 from phalanx.engine.units import Unit, Units, gang_units, task_units
+from phalanx.engine.waiting import take_turns
 from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Reason
 from phalanx.model.queue import Placement

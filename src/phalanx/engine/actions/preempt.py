@@ -1,0 +1,41 @@
+"""Preempt: inside a queue the more important goes before the less important, even if that runs already."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from phalanx.engine.making_room import Steps
+from phalanx.engine.policy import Policy
+from phalanx.engine.session import Session
+from phalanx.engine.taking import Taking
+from phalanx.engine.units import Unit
+from phalanx.engine.victims import VictimUnits, able, in_order
+
+
+@dataclass(frozen=True, slots=True)
+class Preempt:
+    """Evict gangs of the same queue that are of strictly lower priority."""
+
+    name: ClassVar[str] = "preempt"
+    evicts: ClassVar[bool] = True
+
+    def run(self, session: Session, policy: Policy) -> None:
+        """Try every unit that still waits, in order."""
+        Taking(session, policy, self.name, self._line, self._why).run()
+
+    def _line(self, session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> Iterator[int]:
+        del policy
+        snapshot, running = session.snapshot, session.snapshot.running
+        leaf = snapshot.gangs.queue[unit.gang]
+        mask = able(session, units) & (running.queue[units.gang] == leaf)
+        mask &= running.priority[units.gang] < snapshot.gangs.priority[unit.gang]
+        runtime = snapshot.queues.queues[int(leaf)].preempt_min_runtime or 0.0
+        mask &= ~units.core | (snapshot.now >= running.started[units.gang] + runtime)
+        order = in_order(session, units)
+        for victim in order[mask[order]].tolist():
+            if not steps.take():
+                return
+            yield victim
+
+    def _why(self, session: Session, unit: Unit) -> str:
+        return f"of higher priority in its queue ({session.snapshot.gangs.priority[unit.gang]})"

@@ -1,0 +1,138 @@
+"""Making room: which victims let a waiting unit start, and no more of them than that.
+
+Victims come in an order of which every front part is legal. The shortest front part that makes enough room is found by
+doubling and then halving its length; then everybody is kept back who is not needed for the places that were found.
+So the number of placements that are tried grows with the logarithm of the number of victims.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from phalanx.engine.placing import place
+from phalanx.engine.policy import Policy
+from phalanx.engine.session import Kept, Session
+from phalanx.engine.units import Unit
+from phalanx.engine.victims import VictimUnits
+from phalanx.model.axis import Int
+
+
+@dataclass(slots=True)
+class Steps:
+    """How much a search may still do. A step is one victim looked at or one placement tried, whatever the machine."""
+
+    left: int
+    stopped: bool = False
+
+    def take(self) -> bool:
+        """Take a step; tell whether there was one left."""
+        self.left -= 1
+        self.stopped = self.stopped or self.left < 0
+        return not self.stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Who leaves, and where the unit goes then."""
+
+    victims: list[int]
+    places: list[Kept]
+
+
+def make_room(
+    session: Session, policy: Policy, unit: Unit, units: VictimUnits, line: Iterator[int], steps: Steps
+) -> Room | None:
+    """Find victims along the line and places for the unit; leave no trace."""
+    start = session.checkpoint()
+    front: list[int] = []
+    short, length, more = 0, 1, True
+    while more:
+        while len(front) < length and (more := (found := next(line, None)) is not None and steps.take()):
+            assert found is not None
+            session.evict(units.tasks(found))
+            front.append(found)
+        if len(front) > short and steps.take() and _tried(session, policy, unit) is not None:
+            break
+        short, length = len(front), 2 * length
+    else:
+        session.rollback(start)
+        return None
+    enough = len(front)
+    while enough - short > 1 and steps.take():
+        middle = (short + enough) // 2
+        session.rollback(start)
+        session.evict(_tasks(units, front[:middle]))
+        if _tried(session, policy, unit) is not None:
+            enough = middle
+        else:
+            short = middle
+    session.rollback(start)
+    victims = front[:enough]
+    session.evict(_tasks(units, victims))
+    places = _tried(session, policy, unit)
+    session.rollback(start)
+    assert places is not None, "the shortest front part makes enough room"
+    return Room(_needed(session, units, victims, places), places)
+
+
+def carry_out(session: Session, unit: Unit, room: Room, units: VictimUnits, action: str, why: str) -> None:
+    """Evict, and keep the places."""
+    session.evict_for(_tasks(units, sorted(room.victims)), action, unit.gang, why)
+    session.release_nominations(unit.gang)
+    session.ahead = True
+    for kept in room.places:
+        session.take(int(session.snapshot.tasks.shape[kept.tasks[0]]), kept.tasks, kept.nodes)
+    session.ahead = False
+
+
+def _tried(session: Session, policy: Policy, unit: Unit) -> list[Kept] | None:
+    """Return where the unit would go once all that leaves has left, or None; leave no trace."""
+    start = session.checkpoint()
+    session.release_nominations(unit.gang)
+    noted = len(session.log)
+    session.ahead = True
+    taken = place(session, policy, unit)
+    session.ahead = False
+    found = [entry for entry in session.log[noted:] if isinstance(entry, Kept)] if taken.reason is None else None
+    session.rollback(start)
+    return found
+
+
+def _needed(session: Session, units: VictimUnits, victims: list[int], places: list[Kept]) -> list[int]:
+    """Return the victims without whom the places would not be there; who would be last to go is kept back first."""
+    running, requests = session.snapshot.running, session.snapshot.requests
+    # What the places still lack without any victim, and then with those that are not kept back.
+    lack = -(session.columns["free"] + session.columns["releasing"] - session.columns["held"])
+    for kept in places:
+        shape = session.snapshot.tasks.shape[kept.tasks]
+        np.add.at(lack, kept.nodes, requests[shape])
+    wanted = np.zeros(len(lack), np.bool_)
+    for kept in places:
+        wanted[kept.nodes] = True
+    gives = np.zeros_like(lack)
+    everybody = _tasks(units, victims)
+    np.add.at(gives, running.node[everybody], running.requests[everybody])
+    needed: list[int] = []
+    leaving: set[int] = set()
+    # A loop over the victims, who are few; each costs a look at its own nodes, never a placement.
+    for victim in reversed(victims):
+        tasks = units.tasks(victim)
+        here = tasks[wanted[running.node[tasks]]]
+        gang = int(units.gang[victim])
+        if gang not in leaving:
+            nodes = np.unique(running.node[here])
+            less = gives[nodes].copy()
+            np.add.at(less, np.searchsorted(nodes, running.node[here]), -running.requests[here])
+            if (less >= np.minimum(lack[nodes], gives[nodes])).all():
+                gives[nodes] = less
+                continue
+        needed.append(victim)
+        if units.core[victim]:
+            # Without its minimum nothing of a gang may stay.
+            leaving.add(gang)
+    return needed[::-1]
+
+
+def _tasks(units: VictimUnits, chosen: list[int]) -> Int:
+    return np.concatenate([np.zeros(0, np.int64), *(units.tasks(unit) for unit in chosen)])

@@ -1,0 +1,84 @@
+"""Rights: from whom a queue may reclaim. Between two queues the level counts on which their ways part."""
+
+from dataclasses import dataclass
+
+from phalanx.engine.session import Session
+from phalanx.model.axis import Int
+from phalanx.model.queue import UNLIMITED
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one waiting unit of a leaf queue may claim from others."""
+
+    session: Session
+    leaf: int
+    #: On the resources of the queue table.
+    ask: list[int]
+
+    def entitled(self) -> bool:
+        """Tell whether the queue, with the unit, stays within its share in every resource that it is measured by."""
+        share, has = self._row(self.session.shares, self.leaf), self._has(self.leaf)
+        measured = self._measured(self.leaf)
+        return all(has[column] + self.ask[column] <= share[column] for column in measured)
+
+    def parting(self, victim: int) -> tuple[int, int] | None:
+        """Return the two queues, of the claimant and of the victim, on the level where their ways part."""
+        table = self.session.snapshot.queues
+        mine, theirs = table.paths[self.leaf].tolist(), table.paths[victim].tolist()
+        while mine and theirs and mine[-1] == theirs[-1]:
+            mine.pop()
+            theirs.pop()
+        return (mine[-1], theirs[-1]) if mine and theirs else None
+
+    def may_take(self, mine: int, theirs: int, gives: Int) -> bool:
+        """Tell whether a unit may be taken from their side now; what was taken before is gone already."""
+        return (self._keeps_share(theirs) or self._needs_quota(mine, theirs)) and self._fair(mine, theirs, gives)
+
+    def _keeps_share(self, theirs: int) -> bool:
+        """They have more than they may have."""
+        table, has = self.session.snapshot.queues, self._has(theirs)
+        share, quota, limit = (self._row(rows, theirs) for rows in (self.session.shares, table.quota, table.limit))
+        for column in self._measured(theirs):
+            entitled = max(quota[column], share[column])
+            may = limit[column] if quota[column] == UNLIMITED else min(limit[column], entitled)
+            if has[column] > may:
+                return True
+        return False
+
+    def _needs_quota(self, mine: int, theirs: int) -> bool:
+        """We stay within our quota, and they are beyond theirs."""
+        table, has, other = self.session.snapshot.queues, self._has(mine), self._has(theirs)
+        ours, their = self._row(table.quota, mine), self._row(table.quota, theirs)
+        within = all(has[column] + self.ask[column] <= ours[column] for column in self._measured(mine))
+        return within and any(other[column] > their[column] for column in self._measured(theirs))
+
+    def _fair(self, mine: int, theirs: int, gives: Int) -> bool:
+        """We must not end above our share while they are no further above theirs."""
+        has, other = self._has(mine), self._has(theirs)
+        share, their = self._row(self.session.shares, mine), self._row(self.session.shares, theirs)
+        for column, (asked, given) in enumerate(zip(self.ask, gives.tolist(), strict=True)):
+            if not (asked or given) or share[column] == UNLIMITED:
+                continue
+            ours = _ratio(has[column] + asked, share[column])
+            if ours > 1 and their[column] > 0 and ours >= _ratio(other[column] - given, their[column]):
+                return False
+        return True
+
+    def _measured(self, queue: int) -> list[int]:
+        """Return the resources that count for a queue: those that it lists, or all where it lists none."""
+        listed = self.session.snapshot.queues.listed[queue].tolist()
+        return [column for column, yes in enumerate(listed) if yes] or list(range(len(listed)))
+
+    def _has(self, queue: int) -> list[int]:
+        return self._row(self.session.columns["queue_allocated"], queue)
+
+    def _row(self, rows: Int, queue: int) -> list[int]:
+        row: list[int] = rows[queue].tolist()
+        return row
+
+
+def _ratio(part: int, whole: int) -> float:
+    if whole:
+        return part / whole
+    return float("inf") if part > 0 else 0.0
