@@ -192,3 +192,67 @@ def test_on_a_busy_day_gangs_wait_less_and_more_gpus_work_than_pod_by_pod(capsys
     assert ours["waiting"]["mean"] < theirs["waiting"]["mean"]
     assert ours["makespan"] < theirs["makespan"]
     assert ours["device"]["working"] > theirs["device"]["working"]
+
+
+QUEUES = "node n1 gpu=2\nqueue a weight:gpu=1\nqueue b weight:gpu=1\npod a1..a3 gpu=1 queue=a runtime=1h\n"
+REMEMBERING = "extends: default\nshare: {name: quota_then_weight, arguments: {memory: {window: 24h}}}\n"
+
+
+def test_the_report_can_be_a_page_and_the_past_can_be_kept_for_the_next_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q.scenario").write_text(QUEUES)
+    Path("p.yaml").write_text(REMEMBERING)
+    command = ["simulate", "q.scenario", "--policy", "p.yaml", "--memory", "m.json", "--html", "r.html"]
+    kept = []
+    for _ in range(2):
+        assert main(command) == 0
+        kept.append(json.loads(Path("m.json").read_text()))
+    assert capsys.readouterr().err == ""
+    assert Path("r.html").read_text().startswith("<!DOCTYPE html>")
+    used = [sum(one["queues"]["a"]["used"]["nvidia.com/gpu"]) for one in kept]
+    assert used[0] == pytest.approx(3 * 3600 * 1000)
+    # A window of a day in which the second run is the later half of four hours.
+    assert used[1] == pytest.approx(2 * used[0])
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "line"),
+    [
+        (
+            "default",
+            ["--memory", "m.json"],
+            "--memory: the policy remembers nothing, allowed is a file only with share.arguments.memory in the policy",
+        ),
+        (
+            "p.yaml",
+            ["--memory", "bad.json"],
+            "--memory: bad.json: not JSON, allowed is a file that an earlier run has written",
+        ),
+        ("p.yaml", ["--memory", "list.json"], "--memory: list.json: usage: found list, allowed is what was exported"),
+        ("p.yaml", ["--memory", "huge.json"], "--memory: huge.json: usage.at: found no time in seconds"),
+        ("p.yaml", ["--memory", "."], "--memory: found '.', which is a directory, allowed is a file"),
+        (
+            "p.yaml",
+            ["--html", "no/r.html"],
+            "--html: found 'no/r.html', in a directory that does not exist, allowed is a file",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_clear_line(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    policy: str,
+    options: list[str],
+    line: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q.scenario").write_text(QUEUES)
+    Path("p.yaml").write_text(REMEMBERING)
+    Path("bad.json").write_text("{")
+    Path("list.json").write_text("[]")
+    Path("huge.json").write_text('{"at": 1' + "0" * 400 + ', "window": 86400}')
+    assert main(["simulate", "q.scenario", "--policy", policy, *options]) == 2
+    assert capsys.readouterr() == ("", f"phalanx: simulate: {line}\n")

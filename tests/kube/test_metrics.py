@@ -15,7 +15,7 @@ from phalanx import __version__
 from phalanx.kube.clock import Clock
 from phalanx.kube.kinds import PODS
 from phalanx.kube.log import Log
-from phalanx.kube.metrics import Metrics
+from phalanx.kube.metrics import Metrics, _queues
 from phalanx.kube.scheduler import Scheduler
 from phalanx.kube.server import ListenError, serve_health
 from phalanx.model.plan import Bind, Code, Plan, Reason, Wait
@@ -87,6 +87,7 @@ def test_cycles_binds_and_what_waits_are_counted() -> None:
 def test_every_figure_is_explained_to_operators(pytestconfig: pytest.Config) -> None:
     page = (pytestconfig.rootpath / "docs" / "operate.md").read_text()
     names = {name.partition("{")[0] for name in figures(Metrics())} | {"phalanx_watch_silence_seconds"}
+    names |= {family.name for family in _queues(None)} | {"phalanx_usage_history_seconds"}
     names -= {"phalanx_cycle_seconds_count", "phalanx_cycle_seconds_sum"}
     assert [name for name in sorted(names | {"phalanx_cycle_seconds"}) if f"`{name}" not in page] == []
 
@@ -96,9 +97,11 @@ class Standing:
 
     def __init__(self, *lacking: str) -> None:
         self.feed = SimpleNamespace(lacking=list(lacking), heard_at={PODS: 98.0})
+        self.queues = SimpleNamespace(figures=lambda: None)
         self.ready = not lacking
         self.leader = None
         self.clock = SimpleNamespace(monotonic=lambda: 100.0)
+        self.queues = SimpleNamespace(figures=lambda: None)
 
 
 def port_of(scheduler: Standing, address: str = "127.0.0.1", port: int = 0) -> AbstractAsyncContextManager[int]:

@@ -1,6 +1,7 @@
 """KAI's objects on a real API server: its users' manifests run unchanged under the policy `kai`."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from phalanx.testing.running import places
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 
+DEFINITIONS = ("crd/queues.scheduling.run.ai", "crd/podgroups.scheduling.run.ai")
 ANY = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
 
 
@@ -53,27 +55,34 @@ def kai_pods(group: str, *numbers: int, **options: Any) -> list[Manifest]:
     return pods
 
 
-@pytest.fixture
-def kai(cluster: QueueCluster) -> QueueCluster:
+def install_kai(cluster: QueueCluster) -> None:
     for one in (definition("Queue", "v2", "Cluster"), definition("PodGroup", "v2alpha2", "Namespaced")):
         cluster.plane.kubectl("apply", "-f", "-", stdin=json.dumps(one))
-    established = ("wait", "--for=condition=Established", "crd/queues.scheduling.run.ai")
-    cluster.plane.kubectl(*established, "crd/podgroups.scheduling.run.ai")
-    return cluster
+    cluster.plane.kubectl("wait", "--for=condition=Established", *DEFINITIONS)
 
 
-def test_objects_whose_definitions_come_after_the_scheduler_are_taken_up(cluster: QueueCluster) -> None:
+@pytest.fixture
+def without_kai(cluster: QueueCluster) -> Iterator[QueueCluster]:
+    yield cluster
+    cluster.plane.kubectl("delete", *DEFINITIONS)
+
+
+@pytest.fixture
+def kai(without_kai: QueueCluster) -> QueueCluster:
+    install_kai(without_kai)
+    return without_kai
+
+
+def test_objects_whose_definitions_come_after_the_scheduler_are_taken_up(without_kai: QueueCluster) -> None:
     """Nobody restarts a scheduler because something was installed; it looks twice a minute."""
+    cluster = without_kai
     cluster.make(queue("team-a", {"limit": 2}), *gang("native", 2, "team-a"))
-    cluster.make(kai_pods("train", 0, 1, priority=None))
+    cluster.make(kai_pods("train", 0, 1))
     cluster.run("--scheduler-name", "kai-scheduler")
     cluster.bound("native")
     missing = "metadata.annotations[pod-group-name]: there is no PodGroup.scheduling.run.ai default/train"
     assert cluster.told("train-0") == ("Held", missing)
-    for one in (definition("Queue", "v2", "Cluster"), definition("PodGroup", "v2alpha2", "Namespaced")):
-        cluster.plane.kubectl("apply", "-f", "-", stdin=json.dumps(one))
-    established = ("wait", "--for=condition=Established", "crd/queues.scheduling.run.ai")
-    cluster.plane.kubectl(*established, "crd/podgroups.scheduling.run.ai")
+    install_kai(cluster)
     cluster.make(kai_queue("department", -1, -1), kai_group("train", 2, "department"))
     cluster.bound("native", "train")
 
@@ -109,12 +118,10 @@ def test_kai_gangs_start_whole_in_kai_queues_under_the_policy_kai(kai: QueueClus
 
 def test_a_kai_queue_of_the_same_name_as_ours_does_not_count_and_ours_says_nothing_wrong(kai: QueueCluster) -> None:
     kai.make(queue("team-a", {"limit": 1}))
-    ours = kai.queues()["team-a"]["metadata"]["creationTimestamp"]
     kai.run()
     kai.status("team-a", lambda status: bool(status["conditions"]))
     kai.make(kai_queue("team-a", -1, -1), gang("one", 1, "team-a"), gang("two", 1, "team-a"))
     kai.bound("one")
     assert kai.told("two-0")[1] == f"queue team-a has 1 of its limit of 1 {GPU}: 1 asked, 1 too many"
     assert kai.status("team-a", lambda status: status["pending"] == 1)["ready"] == ("True", "InOrder", "")
-    assert ours
     assert len(places(kai.plane)) == 1

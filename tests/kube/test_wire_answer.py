@@ -1,5 +1,6 @@
 """An answer is the same however the network cuts it, and what is no answer is said to be none."""
 
+import gzip
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -105,6 +106,14 @@ _TEXT = st.lists(st.one_of(_BITS, st.binary(max_size=8)), max_size=12).map(b"".j
 @example(text=b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", places=[1])
 def test_whatever_comes_is_an_answer_or_broken_however_it_is_cut(text: bytes, places: list[int]) -> None:
     assert read(cut(text, places), limit=16) == read([text], limit=16)
+
+
+def test_a_small_answer_that_unpacks_to_a_large_one_is_too_large() -> None:
+    body = gzip.compress(b"x" * 10_000)
+    answer = Answer(packed=True, limit=1000)
+    answer.feed(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+    with pytest.raises(Broken, match="too large"):
+        answer.whole()
 
 
 def test_a_stream_that_goes_well_has_no_limit_and_an_error_has_one() -> None:

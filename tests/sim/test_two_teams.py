@@ -21,7 +21,8 @@ from phalanx.sim.timeline import timeline
 
 HOUR, DAY = 3600.0, 86_400.0
 DEFAULT = load_policy("default")
-REMEMBERING = replace(DEFAULT, share=QuotaThenWeight(memory=Memory(7 * DAY, DAY)))
+EXAMPLES = Path(__file__).parents[2] / "examples" / "scenarios"
+REMEMBERING = load_policy(str(EXAMPLES / "two-teams-remember.yaml"))
 GPUS = "node n1..n8 gpu=8\n"
 
 
@@ -122,21 +123,12 @@ def test_without_fairness_who_asks_equally_often_gets_equally_much() -> None:
 
 # 3. Equal weights. team-a had nothing for a day.
 
-STARVED = (
-    GPUS
-    + """
-queue team-a          weight:gpu=1
-queue team-b          weight:gpu=1
-pod   b-1..b-2000     gpu=1 queue=team-b every=230s runtime=4h±50%
-pod   a-1..a-1500     gpu=1 queue=team-a every=230s runtime=4h±50% created=24h
-"""
-)
+STARVED = (EXAMPLES / "two-teams-starved.scenario").read_text()
 
 
 def test_with_a_memory_the_team_that_was_starved_catches_up_and_then_has_its_weight() -> None:
-    quick = without("ageing")
-    plain = ran(STARVED, quick, until=4 * DAY)
-    fair = ran(STARVED, replace(quick, share=REMEMBERING.share), until=4 * DAY)
+    plain = ran(STARVED, replace(REMEMBERING, share=QuotaThenWeight()), until=4 * DAY)
+    fair = ran(STARVED, REMEMBERING, until=4 * DAY)
     # The day after its return: half of the GPUs without a memory, far more with one.
     assert part(plain, 30, 48) == pytest.approx(0.50, abs=0.01)
     assert part(fair, 30, 48) > 0.62

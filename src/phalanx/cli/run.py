@@ -74,7 +74,6 @@ def run(
     from phalanx.kube.credentials import AccessError  # noqa: PLC0415
     from phalanx.kube.process import Choices, Lease, serve  # noqa: PLC0415
     from phalanx.kube.server import ListenError  # noqa: PLC0415
-    from phalanx.kube.usage_source import HistoryError, checked_url  # noqa: PLC0415
     from phalanx.policy.load import PolicyError  # noqa: PLC0415
 
     if not 0 < retry_period < renew_deadline < lease_duration:
@@ -87,9 +86,19 @@ def run(
         kubeconfig, context, policy, policy_config_map, scheduler_name, lease if leader_election else None,
         wave_deadline, address, port, log_format, usage_prometheus,
     )  # fmt: skip
+    if usage_prometheus is not None:
+        _check_prometheus(usage_prometheus)
     try:
-        if usage_prometheus is not None:
-            checked_url(usage_prometheus)
         return serve(choices)
-    except (AccessError, HistoryError, PolicyError, ListenError) as mistake:
+    except (AccessError, PolicyError, ListenError) as mistake:
+        raise Mistake(str(mistake)) from None
+
+
+def _check_prometheus(url: str) -> None:
+    # Here and not above: it brings a library that takes a quarter of a second to load, and few have use for it.
+    from phalanx.kube.usage_source import HistoryError, checked_url  # noqa: PLC0415
+
+    try:
+        checked_url(url)
+    except HistoryError as mistake:
         raise Mistake(str(mistake)) from None

@@ -52,7 +52,7 @@ def make_room(
             assert found is not None
             session.evict(units.tasks(found))
             front.append(found)
-        if len(front) > short and steps.take() and _tried(session, policy, unit) is not None:
+        if len(front) > short and steps.take() and tried(session, policy, unit) is not None:
             break
         short, length = len(front), 2 * length
     else:
@@ -62,23 +62,23 @@ def make_room(
     while enough - short > 1 and steps.take():
         middle = (short + enough) // 2
         session.rollback(start)
-        session.evict(_tasks(units, front[:middle]))
-        if _tried(session, policy, unit) is not None:
+        session.evict(tasks_of(units, front[:middle]))
+        if tried(session, policy, unit) is not None:
             enough = middle
         else:
             short = middle
     session.rollback(start)
     victims = front[:enough]
-    session.evict(_tasks(units, victims))
-    places = _tried(session, policy, unit)
+    session.evict(tasks_of(units, victims))
+    places = tried(session, policy, unit)
     session.rollback(start)
     assert places is not None, "the shortest front part makes enough room"
-    return Room(_needed(session, units, victims, places), places)
+    return Room(needed(session, units, victims, places), places)
 
 
 def carry_out(session: Session, unit: Unit, room: Room, units: VictimUnits, action: str, why: str) -> None:
     """Evict, and keep the places."""
-    session.evict_for(_tasks(units, sorted(room.victims)), action, unit.gang, why)
+    session.evict_for(tasks_of(units, sorted(room.victims)), action, unit.gang, why)
     session.release_nominations(unit.gang)
     session.ahead = True
     for kept in room.places:
@@ -86,7 +86,7 @@ def carry_out(session: Session, unit: Unit, room: Room, units: VictimUnits, acti
     session.ahead = False
 
 
-def _tried(session: Session, policy: Policy, unit: Unit) -> list[Kept] | None:
+def tried(session: Session, policy: Policy, unit: Unit) -> list[Kept] | None:
     """Return where the unit would go once all that leaves has left, or None; leave no trace."""
     start = session.checkpoint()
     session.release_nominations(unit.gang)
@@ -99,7 +99,7 @@ def _tried(session: Session, policy: Policy, unit: Unit) -> list[Kept] | None:
     return found
 
 
-def _needed(session: Session, units: VictimUnits, victims: list[int], places: list[Kept]) -> list[int]:
+def needed(session: Session, units: VictimUnits, victims: list[int], places: list[Kept]) -> list[int]:
     """Return the victims without whom the places would not be there; who would be last to go is kept back first."""
     running, requests = session.snapshot.running, session.snapshot.requests
     # What the places still lack without any victim, and then with those that are not kept back.
@@ -111,7 +111,7 @@ def _needed(session: Session, units: VictimUnits, victims: list[int], places: li
     for kept in places:
         wanted[kept.nodes] = True
     gives = np.zeros_like(lack)
-    everybody = _tasks(units, victims)
+    everybody = tasks_of(units, victims)
     np.add.at(gives, running.node[everybody], running.requests[everybody])
     needed: list[int] = []
     leaving: set[int] = set()
@@ -134,5 +134,6 @@ def _needed(session: Session, units: VictimUnits, victims: list[int], places: li
     return needed[::-1]
 
 
-def _tasks(units: VictimUnits, chosen: list[int]) -> Int:
+def tasks_of(units: VictimUnits, chosen: list[int]) -> Int:
+    """Return the rows of all these units."""
     return np.concatenate([np.zeros(0, np.int64), *(units.tasks(unit) for unit in chosen)])

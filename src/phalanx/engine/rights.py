@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from phalanx.engine.session import Session
+from phalanx.engine.units import Unit
 from phalanx.model.axis import Int
 from phalanx.model.queue import UNLIMITED
 
@@ -76,6 +77,13 @@ class Claim:
     def _row(self, rows: Int, queue: int) -> list[int]:
         row: list[int] = rows[queue].tolist()
         return row
+
+
+def claim_of(session: Session, unit: Unit) -> Claim:
+    """Return what a waiting unit asks for, as a claim of its queue."""
+    snapshot = session.snapshot
+    ask = snapshot.requests[snapshot.tasks.shape[unit.tasks]][:, snapshot.queues.columns].sum(axis=0).tolist()
+    return Claim(session, int(snapshot.gangs.queue[unit.gang]), ask)
 
 
 def _ratio(part: int, whole: int) -> float:

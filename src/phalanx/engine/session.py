@@ -167,8 +167,9 @@ class Session:
         else:
             self.write("free", rows, self.columns["free"][rows] - cost)
         self.write("scored", rows, self.columns["scored"][rows] + counts[:, None] * self.snapshot.scored[shape])
-        self.write("place", tasks, nodes)
-        self._charge_queue(shape, tasks)
+        if len(tasks):
+            self.write("place", tasks, nodes)
+            self._charge_queue(shape, tasks)
         for charge in self.charges:
             charge(self, shape, rows, counts)
         self.log.append(Kept(tasks, nodes) if self.ahead else Placed(tasks, nodes))
@@ -203,7 +204,7 @@ class Session:
     def _charge_queue(self, shape: int, tasks: Int) -> None:
         """Charge the queue of these tasks, which is one, and all above it."""
         table, gangs = self.snapshot.queues, self.snapshot.gangs
-        if not table.resources or not len(tasks):
+        if not table.resources:
             return
         gang = self.snapshot.tasks.gang[tasks[0]]
         path = table.paths[int(gangs.queue[gang])]

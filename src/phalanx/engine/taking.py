@@ -1,20 +1,20 @@
 """Taking: what every action has in common that evicts for somebody who waits."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from phalanx.engine.making_room import Steps, carry_out, make_room
+from phalanx.engine.making_room import Steps
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.engine.units import Unit, gang_units
 from phalanx.engine.victims import VictimUnits, victim_units
 from phalanx.engine.waiting import take_turns
 
-#: Victims for one unit, in an order of which every front part is legal.
-Line: TypeAlias = Callable[[Session, Policy, Unit, VictimUnits, Steps], Iterator[int]]
+#: Makes room for one unit, or leaves no trace; tells which.
+Attempt: TypeAlias = Callable[[Session, Policy, Unit, VictimUnits, Steps], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,7 @@ class Taking:
 
     session: Session
     policy: Policy
-    action: str
-    line: Line
-    why: Callable[[Session, Unit], str]
+    attempt: Attempt
 
     def run(self) -> None:
         """Try every unit once, in order."""
@@ -39,10 +37,7 @@ class Taking:
         while len(line := turns.line()) and not steps.stopped:
             unit = waiting.unit(int(line[0]))
             if self._worth_trying(unit):
-                candidates = self.line(session, policy, unit, victims, steps)
-                room = make_room(session, policy, unit, victims, candidates, steps)
-                if room is not None:
-                    carry_out(session, unit, room, victims, self.action, self.why(session, unit))
+                self.attempt(session, policy, unit, victims, steps)
             turns.done(1)
 
     def _worth_trying(self, unit: Unit) -> bool:

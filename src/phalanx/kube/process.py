@@ -21,7 +21,6 @@ from phalanx.kube.metrics import Metrics
 from phalanx.kube.policy_source import PolicyWatch, Source, config_map_source, file_source
 from phalanx.kube.scheduler import Scheduler, Settings
 from phalanx.kube.server import serve_health
-from phalanx.kube.usage_source import UsageSource, checked_url
 from phalanx.policy.load import PolicyError, load_policy, preset_names
 
 #: How long a process that was asked to stop waits for binds that are on their way.
@@ -107,9 +106,12 @@ def _named(policy: Policy, choices: Choices) -> Policy:
     return replace(policy, scheduler_names=names)
 
 
-def _history(choices: Choices, scheduler: Scheduler, metrics: Metrics) -> UsageSource | None:
+def _history(choices: Choices, scheduler: Scheduler, metrics: Metrics) -> "_Work | None":
     if choices.usage_prometheus is None:
         return None
+    # Here and not above: it brings a library that takes a quarter of a second to load, and few have use for it.
+    from phalanx.kube.usage_source import UsageSource, checked_url  # noqa: PLC0415
+
     queues = scheduler.world.queues
     source = UsageSource(
         checked_url(choices.usage_prometheus),

@@ -70,6 +70,7 @@ class QueueStatus:
         self._told_at: dict[str, float] = {}
         self._announced: dict[str, tuple[str, str]] = {}
         self._look_at = 0.0
+        self._postponed = False
         self._sampled_at = clock.monotonic()
         self._past = _Past(at=clock.monotonic())
         self._figures: tuple[Snapshot, Policy, QueueFigures] | None = None
@@ -125,7 +126,11 @@ class QueueStatus:
         known, now = self._feed.known.get(QUEUES, {}), self._clock.monotonic()
         if now < self._look_at or not (known or self._told_at):
             return
-        self._look_at = now + LOOK
+        if self._loop.world.due(self._clock.now()) and not self._postponed:
+            # What the last cycle decided is not in its own figures; the next one's, which is about to come, have it.
+            self._postponed = True
+            return
+        self._look_at, self._postponed = now + LOOK, False
         for uid in [uid for uid in self._told_at if uid not in known]:
             del self._told_at[uid]
             self._announced.pop(uid, None)
@@ -182,7 +187,9 @@ class QueueStatus:
         wanted["conditions"] = with_ready(old, ready)
         export = self._past.exports.get(known.name)
         if export is not None:
-            wanted["usage"] = export if export["used"] else None
+            # A merge patch cannot say null: there, what is null is not there.
+            shown = {key: value for key, value in export.items() if value is not None}
+            wanted["usage"] = shown if export["used"] else None
         return wanted
 
     def _problem(self, thing: str, said: Mapping[str, Any]) -> tuple[str, str] | None:

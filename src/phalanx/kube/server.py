@@ -42,7 +42,7 @@ async def serve_health(address: str, port: int, scheduler: Scheduler, metrics: M
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
-        await callers.dismiss()
+        callers.dismiss()
 
 
 def _attach(metrics: Metrics, scheduler: Scheduler) -> None:
@@ -77,13 +77,11 @@ class _Callers:
 
     def __init__(self, pages: dict[str, Callable[[], _Page]]) -> None:
         self._pages = pages
-        self._here: set[asyncio.Task[None]] = set()
+        self._here: set[asyncio.StreamWriter] = set()
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one caller."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._here.add(task)
+        self._here.add(writer)
         try:
             # Whoever leaves early, says nothing or too much gets no answer, and nobody minds.
             with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -91,15 +89,13 @@ class _Callers:
                     writer.write(self._reply(await reader.readuntil(b"\r\n\r\n")))
                     await writer.drain()
         finally:
-            self._here.discard(task)
+            self._here.discard(writer)
             writer.close()
 
-    async def dismiss(self) -> None:
-        """Send everybody away."""
-        for task in self._here:
-            task.cancel()
-        if self._here:
-            await asyncio.wait(self._here)
+    def dismiss(self) -> None:
+        """Hang up on everybody: who was being answered hears no more."""
+        for writer in self._here:
+            writer.transport.abort()
 
     def _reply(self, question: bytes) -> bytes:
         method, _, rest = question.partition(b"\r\n")[0].decode("latin-1").partition(" ")

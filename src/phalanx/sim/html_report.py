@@ -110,9 +110,7 @@ def _queue_charts(found: Report, what: str) -> list[str]:
     return [chart_html(chart) for chart in charts]
 
 
-def _drawn(
-    leaves: Sequence[QueueRun], *, device: bool
-) -> list[tuple[str, int, Sequence[float], Sequence[float]]]:
+def _drawn(leaves: Sequence[QueueRun], *, device: bool) -> list[tuple[str, int, Sequence[float], Sequence[float]]]:
     """Return (label, colour, allocated, share): the queues that had most by themselves, the others together."""
 
     def use(queue: QueueRun) -> QueueUse:

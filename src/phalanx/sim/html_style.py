@@ -14,7 +14,7 @@ body { margin: 0 auto; padding: 24px 20px 48px; max-width: 1120px; background: v
 h1 { font-size: 22px; line-height: 1.25; margin: 0 0 4px; overflow-wrap: anywhere; }
 h2 { font-size: 17px; margin: 0; }
 p { margin: 2px 0 0; color: var(--soft); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 10px; margin: 20px 0 8px;
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(220px, 46%), 1fr)); gap: 10px; margin: 20px 0 8px;
   padding: 0; list-style: none; }
 .tiles li { background: var(--tile); border-radius: 8px; padding: 10px 14px; }
 .tiles b { display: block; font-size: 21px; font-variant-numeric: tabular-nums; }

@@ -126,7 +126,7 @@ def _x(position: int, values: Sequence[float]) -> str:
 
 def _marks_y(top: float) -> list[float]:
     """Return round marks from 0 to the first one that is not below the top."""
-    size = 10.0 ** -12
+    size = 10.0**-12
     while True:
         for factor in (1, 2, 2.5, 5):
             step = size * factor

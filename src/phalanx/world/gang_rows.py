@@ -58,11 +58,7 @@ class GangRows:
         columns = self._columns = self._refreshed()
         self._changed = set()
         shape_of_task, shapes = self._renumber(columns.shape)
-        requests = np.zeros((len(shapes), len(axis)), np.int64)
-        for row, shape in enumerate(shapes):
-            for name, amount in shape.requests:
-                requests[row, axis.index[name]] = amount
-        scored = np.array([shape.scored for shape in shapes], np.int64).reshape(len(shapes), 2)
+        requests, scored = amounts(shapes, axis)
         rows = np.array([queue_row.get(name, -1) for name in self._queues], np.int64)
         tasks = _tasks(columns, shape_of_task, node_row)
         tables = self._gangs(columns, rows[columns.queue]), tasks, shapes, requests, scored
@@ -117,6 +113,15 @@ class GangRows:
             intricate=columns.intricate, queue=queue, preemptible=columns.preemptible, patience=columns.patience,
             running_in={bisect_left(columns.keys, key): self._inside[key] for key in sorted(self._inside)},
         )  # fmt: skip
+
+
+def amounts(shapes: tuple[Shape, ...], axis: Axis) -> tuple[Int, Int]:
+    """Return what each shape asks for, and that as Kubernetes scores it."""
+    requests = np.zeros((len(shapes), len(axis)), np.int64)
+    for row, shape in enumerate(shapes):
+        for name, amount in shape.requests:
+            requests[row, axis.index[name]] = amount
+    return requests, np.array([shape.scored for shape in shapes], np.int64).reshape(len(shapes), 2)
 
 
 def next_turn(gangs: GangTable, now: float) -> float:

@@ -2,17 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
-from phalanx.model.axis import Axis, Int
+from phalanx.model.axis import Axis
 from phalanx.model.gang import Gang, leaves
 from phalanx.model.running import UNBUDGETED, RunningTable, nobody
-from phalanx.model.task import State, Task
-
-#: These may be victims. A terminating task is one already.
-_HERE = frozenset({State.BINDING, State.RUNNING})
+from phalanx.model.task import Shape, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +18,15 @@ class _Piece:
     """One gang with its tasks on nodes, the first to go last."""
 
     gang: Gang
-    tasks: tuple[Task, ...]
+    tasks: tuple[tuple[Task, Shape], ...]
     #: How many tasks count towards the minimum although they are not on nodes any more.
     finished: int
-    in_queue: bool
+    #: None: in none.
+    queue: str | None
+
+
+#: A gang's key, its piece, and those of its tasks that are on nodes that we know.
+_Found: TypeAlias = tuple[str, _Piece, list[tuple[Task, Shape]]]
 
 
 class RunningRows:
@@ -34,57 +37,73 @@ class RunningRows:
         self.wanted = False
         self._pieces: dict[str, _Piece] = {}
         self._broken_since: dict[str, float] = {}
+        #: Of the tasks in the table, by first one.
+        self._shapes: list[Shape] = []
         self._kept: tuple[Axis, Mapping[str, int], Mapping[str, int], RunningTable] | None = None
 
-    def put(self, key: str, gang: Gang | None, members: Sequence[Task], counted: int, *, in_queue: bool) -> None:
+    def put(self, gang: Gang, here: Sequence[tuple[Task, Shape]], counted: int, queue: str | None) -> None:
         """Replace the piece of one gang. `counted`: how many members count towards its minimum."""
-        self._kept = None
-        here = [task for task in members if task.state in _HERE and task.node is not None]
-        if gang is None or not here:
-            self._pieces.pop(key, None)
-            self._broken_since.pop(key, None)
+        if not here:
+            self.drop(gang.key)
             return
-        ordered = sorted(here, key=lambda task: (task.created, task.name, task.uid))
-        self._pieces[key] = _Piece(gang, tuple(ordered), max(counted - len(here), 0), in_queue)
+        self._kept = None
+        ordered = sorted(here, key=lambda pair: (pair[0].created, pair[0].name, pair[0].uid))
+        self._pieces[gang.key] = _Piece(gang, tuple(ordered), max(counted - len(here), 0), queue)
 
-    def table(self, now: float, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int]) -> RunningTable:
-        """Return the table, rows sorted by gang key."""
-        if not self.wanted:
-            return nobody(len(axis))
-        kept = self._kept
-        if kept is not None and kept[0] == axis and kept[1] is node_row and kept[2] is queue_row:
-            return kept[3]
-        found: list[tuple[str, _Piece, list[Task]]] = []
-        for key in sorted(self._pieces):
-            piece = self._pieces[key]
-            known = [task for task in piece.tasks if task.node in node_row]
-            if known:
-                found.append((key, piece, known))
-        made = self._table(now, found, axis, node_row, queue_row) if found else nobody(len(axis))
-        self._kept = (axis, node_row, queue_row, made)
-        return made
+    def drop(self, key: str) -> None:
+        """Forget a gang that has nothing on nodes."""
+        if self._pieces.pop(key, None) is not None:
+            self._kept = None
+        self._broken_since.pop(key, None)
 
-    def _table(
+    def table(
         self,
         now: float,
-        found: list[tuple[str, _Piece, list[Task]]],
         axis: Axis,
         node_row: Mapping[str, int],
         queue_row: Mapping[str, int],
+        waiting: tuple[Shape, ...],
+    ) -> tuple[RunningTable, tuple[Shape, ...]]:
+        """Return the table, rows sorted by gang key, and the shapes: those of waiting tasks, then the others here."""
+        if not self.wanted:
+            return nobody(len(axis)), waiting
+        kept = self._kept
+        if kept is None or kept[0] != axis or kept[1] is not node_row or kept[2] is not queue_row:
+            kept = self._kept = (axis, node_row, queue_row, self._build(now, axis, node_row, queue_row))
+        return self._with_shapes(kept[3], waiting)
+
+    def _with_shapes(self, table: RunningTable, waiting: tuple[Shape, ...]) -> tuple[RunningTable, tuple[Shape, ...]]:
+        """Number the shapes on top of those of waiting tasks."""
+        number = {shape: row for row, shape in enumerate(waiting)}
+        rows = [number.setdefault(shape, len(number)) for shape in self._shapes]
+        return replace(table, shape=np.array(rows, np.int64)[table.shape]), tuple(number)
+
+    def _build(self, now: float, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int]) -> RunningTable:
+        found: list[_Found] = []
+        for key in sorted(self._pieces):
+            piece = self._pieces[key]
+            known = [pair for pair in piece.tasks if pair[0].node in node_row]
+            if known:
+                found.append((key, piece, known))
+        self._shapes = list(dict.fromkeys(shape for *_, known in found for _, shape in known))
+        return self._table(now, found, axis, node_row, queue_row) if found else nobody(len(axis))
+
+    def _table(
+        self, now: float, found: list[_Found], axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int]
     ) -> RunningTable:
         gangs = [piece.gang for _, piece, _ in found]
-        tasks = [task for *_, known in found for task in known]
+        tasks = [task for *_, known in found for task, _ in known]
         count = np.array([len(known) for *_, known in found], np.int64)
-        vectors: dict[tuple[tuple[str, int], ...], Int] = {}
-        for task in tasks:
-            if task.shape.requests not in vectors:
-                vectors[task.shape.requests] = axis.vector(dict(task.shape.requests))
+        number = {shape: row for row, shape in enumerate(self._shapes)}
+        shape = np.array([number[own] for *_, known in found for _, own in known], np.int64)
+        vectors = np.array([axis.vector(dict(shape.requests)) for shape in self._shapes], np.int64)
         return RunningTable(
             uids=tuple(task.uid for task in tasks),
             names=tuple(task.full_name for task in tasks),
             gang=np.repeat(np.arange(len(found)), count),
             node=np.array([node_row[task.node or ""] for task in tasks], np.int64),
-            requests=np.array([vectors[task.shape.requests] for task in tasks], np.int64),
+            shape=shape,
+            requests=vectors[shape],
             movable=np.array([task.controlled and task.movable for task in tasks], np.bool_),
             budget=np.full(len(tasks), UNBUDGETED),
             budgets=np.zeros(0, np.int64),
@@ -92,9 +111,7 @@ class RunningRows:
             first=np.cumsum(count) - count,
             count=count,
             needed=np.array([max(_minimum(piece.gang) - piece.finished, 0) for _, piece, _ in found], np.int64),
-            queue=np.array(
-                [queue_row.get(piece.gang.queue, -1) if piece.in_queue else -1 for _, piece, _ in found], np.int64
-            ),
+            queue=np.array([queue_row.get(piece.queue or "", -1) for _, piece, _ in found], np.int64),
             priority=np.array([gang.priority for gang in gangs], np.int64),
             preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
             created=np.array([gang.created for gang in gangs], np.float64),
@@ -114,5 +131,5 @@ def _minimum(gang: Gang) -> int:
     return max(gang.minimum, sum(part.minimum for part in leaves(gang.subgroups)))
 
 
-def _started(tasks: Sequence[Task]) -> float:
-    return max(task.started if task.started is not None else task.created for task in tasks)
+def _started(tasks: Sequence[tuple[Task, Shape]]) -> float:
+    return max(task.started if task.started is not None else task.created for task, _ in tasks)

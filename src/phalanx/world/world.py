@@ -32,7 +32,7 @@ from phalanx.model.plan import Bind, Nominate, Plan
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State, Task
 from phalanx.model.usage import Memory
-from phalanx.world.gang_rows import GangRows, next_turn
+from phalanx.world.gang_rows import GangRows, amounts, next_turn
 from phalanx.world.gangs import THERE, Piece, assemble, credit, gang_key, with_labels
 from phalanx.world.groups import look_up
 from phalanx.world.indexes import subtract, take_out
@@ -191,12 +191,15 @@ class World:
         queues = self.queues.compile(now, axis, nodes, self._tasks_on)
         gangs, tasks, shapes, requests, scored = self._gang_rows.tables(axis, nodes.row, queues.row)
         self.queues.waiting = gangs
+        running, every = self._running_rows.table(now, axis, nodes.row, queues.row, shapes)
+        if len(every) > len(shapes):
+            shapes, (requests, scored) = every, amounts(every, axis)
         self._next_turn = next_turn(gangs, now)
         return Snapshot(
             now=now, seed=seed, axis=axis, nodes=nodes, devices=devices, shapes=shapes, requests=requests,
             scored=scored, gangs=gangs, tasks=tasks, queues=queues,
             repulsions=repulsions((self.tasks[uid] for uid in self._repelling), self.nodes, self.namespaces),
-            running=self._running_rows.table(now, axis, nodes.row, queues.row),
+            running=running,
         )  # fmt: skip
 
     def gang_of(self, task: Task) -> Gang | None:
@@ -355,7 +358,7 @@ class World:
         if not unfinished:
             self.queues.put(key, None, None, ())
             self._gang_rows.put(key, None)
-            self._running_rows.put(key, None, (), 0, in_queue=False)
+            self._running_rows.drop(key)
             return
         gang, said = self._gang(key, unfinished)
         if key in self._resting and gang.hold is None:
@@ -364,7 +367,8 @@ class World:
         queue = self.queues.put(key, said, gang, unfinished)
         self._gang_rows.put(key, self._piece(gang, unfinished), queue)
         counted, _ = credit(self.tasks[uid] for uid in self.members[key])
-        self._running_rows.put(key, gang, unfinished, counted, in_queue=queue is not None)
+        here = [(task, with_labels(task, self._label_keys)) for task in unfinished if task.state in THERE]
+        self._running_rows.put(gang, here, counted, queue)
 
     def _piece(self, gang: Gang, unfinished: list[Task]) -> Piece | None:
         """Return what waits of a gang; None when nothing does."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from phalanx.engine.making_room import Steps
+from phalanx.engine.making_room import Steps, carry_out, make_room
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
@@ -21,7 +21,15 @@ class Preempt:
 
     def run(self, session: Session, policy: Policy) -> None:
         """Try every unit that still waits, in order."""
-        Taking(session, policy, self.name, self._line, self._why).run()
+        Taking(session, policy, self._attempt).run()
+
+    def _attempt(self, session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> bool:
+        """Make room for one unit."""
+        line = self._line(session, policy, unit, units, steps)
+        room = make_room(session, policy, unit, units, line, steps)
+        if room is not None:
+            carry_out(session, unit, room, units, self.name, self._why(session, unit))
+        return room is not None
 
     def _line(self, session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> Iterator[int]:
         del policy

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from phalanx.engine.making_room import Steps
+from phalanx.engine.making_room import Steps, carry_out, make_room, tasks_of
+from phalanx.engine.moving import movable, move
 from phalanx.engine.policy import Policy
-from phalanx.engine.rights import Claim
+from phalanx.engine.rights import claim_of
 from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
@@ -17,33 +18,57 @@ from phalanx.engine.victims import VictimUnits, able, by_queue, in_order
 class Reclaim:
     """Evict what other queues have beyond what they are entitled to, for units that stay within their queue's share."""
 
+    #: Whoever is entitled to what he has may still be moved, if there is another place for him.
+    moving: bool = True
     name: ClassVar[str] = "reclaim"
     evicts: ClassVar[bool] = True
 
     def run(self, session: Session, policy: Policy) -> None:
         """Try every unit that still waits, in order."""
-        Taking(session, policy, self.name, self._line, self._why).run()
+        Taking(session, policy, self._attempt).run()
 
-    def _line(self, session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> Iterator[int]:
+    def _attempt(self, session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> bool:
+        """Make room for one unit."""
+        start = session.checkpoint()
+        illegal: set[int] = set()
+        line = self._line(session, policy, unit, units, steps, illegal)
+        room = make_room(session, policy, unit, units, line, steps)
+        if room is None:
+            return False
+        carry_out(session, unit, room, units, self.name, self._why(session, unit))
+        moved = [victim for victim in room.victims if victim in illegal]
+        if moved and not move(session, policy, tasks_of(units, moved)):
+            session.rollback(start)
+            return False
+        return True
+
+    def _line(
+        self, session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps, illegal: set[int]
+    ) -> Iterator[int]:
+        """Yield whom we may take from, and then whom we may only move: they are noted as illegal."""
         snapshot = session.snapshot
-        leaf = int(snapshot.gangs.queue[unit.gang])
-        ask = snapshot.requests[snapshot.tasks.shape[unit.tasks]][:, snapshot.queues.columns].sum(axis=0).tolist()
-        claim = Claim(session, leaf, ask)
+        claim = claim_of(session, unit)
         if not snapshot.queues.resources or not claim.entitled():
             return
         running = snapshot.running
-        mask = able(session, units) & (running.queue[units.gang] != leaf)
+        mask = able(session, units) & (running.queue[units.gang] != claim.leaf)
         order = in_order(session, units)
+        others: list[int] = []
+        can_move = movable(session, units) & self.moving
         orders = tuple(plugin for plugin in policy.queue_orders if getattr(plugin, "finds_victims", False))
         for victim, _ in by_queue(session, orders, units, order[mask[order]]):
             if not steps.take():
                 return
-            gang = int(units.gang[victim])
-            sides = claim.parting(int(running.queue[gang]))
+            sides = claim.parting(int(running.queue[units.gang[victim]]))
             if sides is None or self._protected(session, units, victim, sides[1]):
                 continue
             if claim.may_take(*sides, units.gives[victim]):
                 yield victim
+            elif can_move[victim]:
+                others.append(victim)
+        for victim in others:
+            illegal.add(victim)
+            yield victim
 
     def _protected(self, session: Session, units: VictimUnits, victim: int, queue: int) -> bool:
         """A gang's minimum is safe for a while after its start."""

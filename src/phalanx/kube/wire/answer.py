@@ -5,6 +5,7 @@ then be taken for somebody else's.
 """
 
 import re
+import zlib
 
 #: The largest reply that is read. A server, or somebody between, must not be able to fill our memory.
 REPLY_MAX = 512 * 2**20
@@ -31,7 +32,9 @@ class Broken(WireError):  # noqa: N818 (what the answer is)
 class Answer:
     """Status and fields once `headed`, body pieces until `done`. After an error it must not be fed again."""
 
-    def __init__(self, *, streamed: bool = False, tunnel: bool = False, limit: int = REPLY_MAX) -> None:
+    def __init__(
+        self, *, streamed: bool = False, tunnel: bool = False, packed: bool = False, limit: int = REPLY_MAX
+    ) -> None:
         self.status = 0
         self.headers: dict[str, str] = {}
         #: Whether the server keeps the connection open afterwards.
@@ -43,6 +46,7 @@ class Answer:
         self._parts: list[bytes] = []
         self._streamed = streamed
         self._tunnel = tunnel
+        self._packed = packed
         self._limit = limit
         self._size = 0
         self._left = 0
@@ -83,6 +87,22 @@ class Answer:
         parts, self._parts, self.held = self._parts, [], 0
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
+    def whole(self) -> bytes:
+        """Return the body of an answer that is done, unpacked."""
+        body = self.take()
+        if not self._packed:
+            return body
+        unpacking = zlib.decompressobj(16 + zlib.MAX_WBITS)
+        try:
+            plain = unpacking.decompress(body, self._limit + 1)
+        except zlib.error:
+            raise Broken("what came is no gzip") from None
+        if len(plain) > self._limit:
+            raise Broken(f"the reply is too large: more than {self._limit} bytes")
+        if not unpacking.eof:
+            raise Broken("what came is half a gzip")
+        return plain
+
     def _head(self, data: bytes, at: int) -> int:
         end = data.find(b"\r\n\r\n", at)
         if (end - at if end >= 0 else len(data) - at - 3) > HEAD_MAX:
@@ -109,8 +129,10 @@ class Answer:
         wishes = {word.strip() for word in fields.get("Connection", "").lower().split(",")}
         self.keep = "keep-alive" in wishes if old else "close" not in wishes
         length, coding = fields.get("Content-Length"), fields.get("Transfer-Encoding")
-        if fields.get("Content-Encoding", "identity").lower() != "identity":
-            raise Broken(f"found an answer in {fields['Content-Encoding']!r}, allowed is what was asked for: plain")
+        coded = fields.get("Content-Encoding", "identity").lower()
+        if coded not in {"identity", "gzip" if self._packed else "identity"}:
+            raise Broken(f"found an answer in {coded[:40]!r}, allowed is what was asked for")
+        self._packed = coded == "gzip"
         if self.status in {204, 304} or (self._tunnel and self.status < 300):
             self.done = True
         elif coding is not None:

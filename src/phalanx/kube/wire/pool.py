@@ -40,11 +40,15 @@ class Pool:
             self._context = context
             self.forget_idle()
         self._trim()
-        while self._idle:
+        while True:
             # The one that was used last: the others grow old and are closed.
-            connection = self._idle.pop()
+            connection = self._idle.pop() if self._idle else await self._next()
+            # It may have been lost on its way here. What is not yet written can still go another way.
             if connection.usable:
                 return connection
+
+    async def _next(self) -> Connection:
+        """Wait for one that is opened or given back."""
         waiter: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         self._grow()

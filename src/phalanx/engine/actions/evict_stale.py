@@ -1,0 +1,43 @@
+"""Evict stale gangs: one that lost members and cannot be made whole gives back what it holds for nothing."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from phalanx.engine.policy import Policy
+from phalanx.engine.session import Session
+from phalanx.model.duration import Seconds
+
+_MINUTE = Seconds(60.0)
+
+
+@dataclass(frozen=True, slots=True)
+class EvictStale:
+    """Evict what is left of a gang that has run below its minimum for longer than `grace`.
+
+    Its missing members go before all others (see the plugin `gang`), so it is made whole first wherever that is
+    possible. Members that finished their work count as if they were there.
+    """
+
+    grace: Seconds = _MINUTE
+    name: ClassVar[str] = "evict_stale"
+    evicts: ClassVar[bool] = True
+
+    def run(self, session: Session, policy: Policy) -> None:
+        """Look at every gang that is broken."""
+        del policy
+        snapshot, running = session.snapshot, session.snapshot.running
+        stale = np.flatnonzero(snapshot.now - running.broken_since >= self.grace)
+        placed = np.bincount(snapshot.tasks.gang[session.place >= 0], minlength=len(snapshot.gangs))
+        waiting = {gang.key: int(placed[row]) for row, gang in enumerate(snapshot.gangs.gangs)}
+        # A loop over the gangs that are broken, which are few.
+        for row in stale.tolist():
+            there = int(running.count[row]) + waiting.get(running.gangs[row].key, 0)
+            if there >= running.needed[row]:
+                continue
+            tasks = np.arange(running.first[row], running.first[row] + running.count[row])
+            left = tasks[session.columns["evicted"][tasks] == 0]
+            if len(left):
+                lost = f"{there} of the {running.needed[row]} that it needs are there"
+                session.evict_for(left, self.name, None, f"its gang is broken: {lost}")

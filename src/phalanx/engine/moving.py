@@ -1,0 +1,42 @@
+"""Moving: evicted tasks get another place in the same plan."""
+
+import numpy as np
+
+from phalanx.engine.placing import find
+from phalanx.engine.policy import Policy
+from phalanx.engine.session import Session
+from phalanx.engine.victims import VictimUnits
+from phalanx.model.axis import Bool, Int
+
+NOBODY: Int = np.zeros(0, np.int64)
+
+
+def movable(session: Session, units: VictimUnits) -> Bool:
+    """Return whose tasks all have a controller that makes them again, and do not say that they must stay."""
+    added = np.concatenate([np.zeros(1, np.int64), np.cumsum(~session.snapshot.running.movable)])
+    may: Bool = added[units.first + units.count] == added[units.first]
+    return may
+
+
+def move(session: Session, policy: Policy, moved: Int) -> bool:
+    """Keep a place for everybody who is moved, the largest first; tell whether all found one."""
+    running, table = session.snapshot.running, session.snapshot.queues
+    shapes, counts = np.unique(running.shape[moved], return_counts=True)
+    size = session.snapshot.requests[shapes] / np.maximum(session.snapshot.nodes.allocatable.max(axis=0), 1)
+    session.ahead = True
+    try:
+        # A loop over the shapes of who is moved; all of one shape are placed at once.
+        for at in np.argsort(-size.max(axis=1), kind="stable").tolist():
+            nodes = find(session, policy, int(shapes[at]), int(counts[at]))
+            if len(nodes) < counts[at]:
+                return False
+            session.take(int(shapes[at]), NOBODY, nodes)
+    finally:
+        session.ahead = False
+    # They stay in their queues.
+    for leaf in np.unique(running.queue[running.gang[moved]]).tolist():
+        own = moved[running.queue[running.gang[moved]] == leaf]
+        path = table.paths[leaf]
+        cost = running.requests[own][:, table.columns].sum(axis=0)
+        session.write("queue_allocated", path, session.columns["queue_allocated"][path] + cost)
+    return True
