@@ -244,6 +244,25 @@ def test_a_restart_begins_with_what_the_statuses_hold_and_does_not_write_it_agai
     assert desk.written[written:] == []
 
 
+def raw(name: str, uid: str, version: int, quota: str = "1") -> msgspec.Raw:
+    about = {"uid": uid, "resourceVersion": str(version), "creationTimestamp": "2026-11-01T12:00:00Z"}
+    item = queue(name, {"quota": quota})
+    return msgspec.Raw(msgspec.json.encode(item | {"metadata": item["metadata"] | about}))
+
+
+@pytest.mark.parametrize("quota", ["1", "1e60"])
+def test_a_queue_made_again_before_we_heard_of_its_end_stays_and_goes_with_its_own_end(quota: str) -> None:
+    """Between two lists a queue may go and come again; one that cannot be read is kept by its name alone."""
+    world = World()
+    feed = Feed(world, ("phalanx",))
+    feed.put(QUEUES, raw("team-a", "old", 1, quota))
+    feed.put(QUEUES, raw("team-a", "new", 2, quota))
+    feed.replaced(QUEUES, {"new"})
+    assert {*world.queues.seen, *world.queues.refused} == {"Queue team-a"}
+    feed.gone(QUEUES, raw("team-a", "new", 3, quota))
+    assert {*world.queues.seen, *world.queues.refused, *world.refused} == set()
+
+
 _VALUES = st.recursive(
     st.integers() | st.text(max_size=3) | st.lists(st.integers(), max_size=2),
     lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3),

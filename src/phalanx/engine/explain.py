@@ -8,12 +8,16 @@ from phalanx.engine.session import Session
 from phalanx.model.axis import Int
 from phalanx.model.plan import Code, Reason, Refusals
 
+_UNTOLD = Reason(Code.FULL, "there is no room")
+
 
 def explain(session: Session, policy: Policy, shape: int, wanted: int, fit: int, own: int | None = None) -> Reason:
     """Say why not all wanted tasks fit, of which `own` are of this shape (absent: all of them).
 
     Each node is counted under the first filter that leaves it no room.
     """
+    if session.curt:
+        return _UNTOLD
     key = ("why", shape, wanted, fit, own)
     return session.once(key, lambda: _explain(session, policy, shape, wanted, fit, wanted if own is None else own))
 

@@ -47,12 +47,13 @@ def make_room(
     start = session.checkpoint()
     front: list[int] = []
     short, length, more = 0, 1, True
+    places: list[Kept] | None = None
     while more:
         while len(front) < length and (more := (found := next(line, None)) is not None and steps.take()):
             assert found is not None
             session.evict(units.tasks(found))
             front.append(found)
-        if len(front) > short and steps.take() and tried(session, policy, unit) is not None:
+        if len(front) > short and steps.take() and (places := tried(session, policy, unit)) is not None:
             break
         short, length = len(front), 2 * length
     else:
@@ -63,17 +64,14 @@ def make_room(
         middle = (short + enough) // 2
         session.rollback(start)
         session.evict(tasks_of(units, front[:middle]))
-        if tried(session, policy, unit) is not None:
-            enough = middle
-        else:
+        found_there = tried(session, policy, unit)
+        if found_there is None:
             short = middle
+        else:
+            enough, places = middle, found_there
     session.rollback(start)
-    victims = front[:enough]
-    session.evict(tasks_of(units, victims))
-    places = tried(session, policy, unit)
-    session.rollback(start)
-    assert places is not None, "the shortest front part makes enough room"
-    return Room(needed(session, units, victims, places), places)
+    assert places is not None, "the loop above ends with places or not here"
+    return Room(needed(session, units, front[:enough], places), places)
 
 
 def carry_out(session: Session, unit: Unit, room: Room, units: VictimUnits, action: str, why: str) -> None:
@@ -91,9 +89,9 @@ def tried(session: Session, policy: Policy, unit: Unit) -> list[Kept] | None:
     start = session.checkpoint()
     session.release_nominations(unit.gang)
     noted = len(session.log)
-    session.ahead = True
+    session.ahead = session.curt = True
     taken = place(session, policy, unit)
-    session.ahead = False
+    session.ahead = session.curt = False
     found = [entry for entry in session.log[noted:] if isinstance(entry, Kept)] if taken.reason is None else None
     session.rollback(start)
     return found

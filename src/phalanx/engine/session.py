@@ -98,6 +98,8 @@ class Session:
     log: list[Entry] = field(default_factory=list[Entry])
     #: Places that are not free yet may be taken: what is releasing counts, and whoever takes it is nominated.
     ahead: bool = False
+    #: Nobody reads the reasons of refusals now: they need not be worked out.
+    curt: bool = False
     _journal: list[tuple[Int, Int, Int]] = field(default_factory=list[tuple[Int, Int, Int]])
     _versions: int = 0
     _holding: bool = False
@@ -177,10 +179,13 @@ class Session:
     def evict(self, tasks: Int) -> None:
         """Let running tasks go: what they have will be free, and their queues have it no longer."""
         running, table = self.snapshot.running, self.snapshot.queues
-        gone = np.zeros_like(self.columns["releasing"])
-        np.add.at(gone, running.node[tasks], running.requests[tasks])
-        rows = np.unique(running.node[tasks])
-        self.write("releasing", rows, self.columns["releasing"][rows] + gone[rows])
+        if len(tasks) == 1:
+            rows, gone = running.node[tasks], running.requests[tasks]
+        else:
+            rows, at = np.unique(running.node[tasks], return_inverse=True)
+            gone = np.zeros((len(rows), running.requests.shape[1]), np.int64)
+            np.add.at(gone, at, running.requests[tasks])
+        self.write("releasing", rows, self.columns["releasing"][rows] + gone)
         self.write("evicted", tasks, np.ones(len(tasks), np.int64))
         budgeted = tasks[running.budget[tasks] >= 0]
         if len(budgeted):
@@ -191,7 +196,7 @@ class Session:
             return
         queue = running.queue[running.gang[tasks]]
         # A loop over the queues of these tasks: of one unit it is one.
-        for leaf in np.unique(queue[queue >= 0]).tolist():
+        for leaf in sorted(set(queue.tolist()) - {-1}):
             cost = running.requests[tasks[queue == leaf]][:, table.columns].sum(axis=0)
             path = table.paths[leaf]
             self.write("queue_allocated", path, self.columns["queue_allocated"][path] - cost)

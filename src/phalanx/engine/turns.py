@@ -51,10 +51,7 @@ class Turns:
             leaves = np.full(len(order), ROOT)
         # What is in no queue is held; it comes last, to say so.
         self._outside = order[leaves < 0]
-        sorted_ = np.argsort(leaves, kind="stable")
-        found, first = np.unique(leaves[sorted_], return_index=True)
-        parts = np.split(order[sorted_], first[1:]) if len(found) else []
-        self._lines = {leaf: part for leaf, part in zip(found.tolist(), parts, strict=True) if leaf >= 0}
+        self._lines = _lines(order, leaves)
         self._next = dict.fromkeys(self._lines, 0)
         self._heads = np.full(len(table), NOBODY)
         self._heaps: dict[int, list[tuple[tuple[Any, ...], int]]] = {}
@@ -130,6 +127,16 @@ class Turns:
         if self._last_first:
             columns, age = [[-value for value in column] for column in columns], [-value for value in age]
         return list(zip(*columns, age, strict=True))
+
+
+def _lines(order: Int, leaves: Int) -> dict[int, Int]:
+    """Return, per leaf queue, its entries in order."""
+    if not len(leaves) or (leaves == leaves[0]).all():
+        return {int(leaves[0]): order} if len(leaves) and leaves[0] >= 0 else {}
+    sorted_ = np.argsort(leaves, kind="stable")
+    found, first = np.unique(leaves[sorted_], return_index=True)
+    parts = np.split(order[sorted_], first[1:])
+    return {leaf: part for leaf, part in zip(found.tolist(), parts, strict=True) if leaf >= 0}
 
 
 def asks(session: Session, units: Units) -> Int:

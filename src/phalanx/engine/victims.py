@@ -39,7 +39,10 @@ class VictimUnits:
 
 
 def victim_units(snapshot: Snapshot) -> VictimUnits:
-    """Return the units of all running gangs."""
+    """Return the units of all running gangs, in the order in which a queue gives them up.
+
+    The least important go first, of these what is beyond a minimum, of these the youngest gang, and its last task.
+    """
     running = snapshot.running
     # Of a gang with subgroups nobody is surplus: which of them could go is decided by none of the counts here.
     plain = np.array([not gang.subgroups for gang in running.gangs], np.bool_)
@@ -54,7 +57,10 @@ def victim_units(snapshot: Snapshot) -> VictimUnits:
     columns = snapshot.queues.columns
     added = np.concatenate([np.zeros((1, len(columns)), np.int64), np.cumsum(running.requests[:, columns], axis=0)])
     is_core = np.concatenate([np.zeros(len(of), np.bool_), np.ones(len(core), np.bool_)])
-    return VictimUnits(gang, first, count, is_core, added[first + count] - added[first])
+    keys = [running.priority[gang], is_core, -running.created[gang], -gang, -first]
+    order = np.lexsort(keys[::-1])
+    gives = added[first + count] - added[first]
+    return VictimUnits(gang[order], first[order], count[order], is_core[order], gives[order])
 
 
 def able(session: Session, units: VictimUnits) -> Bool:
@@ -67,25 +73,15 @@ def able(session: Session, units: VictimUnits) -> Bool:
     return free & running.preemptible[units.gang]
 
 
-def in_order(session: Session, units: VictimUnits) -> Int:
-    """Return the units in the order in which a queue gives them up.
-
-    The least important go first, of these what is beyond a minimum, of these the youngest gang, and its last task.
-    """
-    running = session.snapshot.running
-    keys = [running.priority[units.gang], units.core, -running.created[units.gang], -units.gang, -units.first]
-    return np.lexsort(keys[::-1])
-
-
 def by_queue(
-    session: Session, orders: tuple[QueueOrder, ...], units: VictimUnits, order: Int
+    session: Session, orders: tuple[QueueOrder, ...], units: VictimUnits, chosen: Int
 ) -> "Iterator[tuple[int, Turns]]":
     """Yield unit after unit, from the queue that is furthest above what it is entitled to.
 
     Whoever takes a unit must evict it before asking for the next: then the order follows what the queues still have.
     """
     queues = session.snapshot.running.queue[units.gang]
-    known = order[queues[order] >= 0]
+    known = chosen[queues[chosen] >= 0]
     turns = Turns(session, orders, known, queues, -units.gives, last_first=True)
     while len(line := turns.line()):
         yield int(line[0]), turns

@@ -14,6 +14,7 @@ from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit, gang_units
 from phalanx.engine.victims import VictimUnits, able
+from phalanx.model.axis import Bool, Int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,9 @@ class Consolidate:
         work = np.bincount(on, lost, len(snapshot.nodes))
         age = np.bincount(on, snapshot.now - running.created[units.gang[able_to_move]], len(snapshot.nodes))
         cheapest = np.lexsort([age, work, tasks])
-        cheapest = cheapest[tasks[cheapest] > 0]
+        cheapest = cheapest[
+            (tasks[cheapest] > 0) & _cleared(session, unit, tasks_of(units, able_to_move.tolist()))[cheapest]
+        ]
         most = len(running) if isinstance(self.moves, str) else self.moves
         wanted = min(len(unit.tasks), len(cheapest))
         # First as many nodes as the unit has tasks, one window after the other; then twice as many, and so on.
@@ -90,6 +93,17 @@ class Consolidate:
                 if int(units.count[chosen].sum()) <= most:
                     yield chosen.tolist()
             wanted = 2 * wanted if 2 * wanted <= len(cheapest) else 0
+
+
+def _cleared(session: Session, unit: Unit, moved: Int) -> Bool:
+    """Return the nodes that, without whoever may be moved, would take a task of the unit at all."""
+    running, snapshot = session.snapshot.running, session.snapshot
+    freed = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
+    np.add.at(freed, running.node[moved], running.requests[moved])
+    shapes = np.unique(snapshot.tasks.shape[unit.tasks])
+    least = snapshot.requests[shapes].min(axis=0)
+    enough: Bool = (freed >= least).all(axis=1)
+    return enough
 
 
 def _claimed(session: Session) -> set[int]:

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from phalanx.engine.making_room import Steps, carry_out, make_room
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
-from phalanx.engine.victims import VictimUnits, able, in_order
+from phalanx.engine.victims import VictimUnits, able
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,7 @@ class Preempt:
         mask &= running.priority[units.gang] < snapshot.gangs.priority[unit.gang]
         runtime = snapshot.queues.queues[int(leaf)].preempt_min_runtime or 0.0
         mask &= ~units.core | (snapshot.now >= running.started[units.gang] + runtime)
-        order = in_order(session, units)
-        for victim in order[mask[order]].tolist():
+        for victim in np.flatnonzero(mask).tolist():
             if not steps.take():
                 return
             yield victim

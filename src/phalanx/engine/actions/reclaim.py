@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from phalanx.engine.making_room import Steps, carry_out, make_room, tasks_of
 from phalanx.engine.moving import movable, move
 from phalanx.engine.policy import Policy
@@ -11,7 +13,7 @@ from phalanx.engine.rights import claim_of
 from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
-from phalanx.engine.victims import VictimUnits, able, by_queue, in_order
+from phalanx.engine.victims import VictimUnits, able, by_queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,10 @@ class Reclaim:
             return
         running = snapshot.running
         mask = able(session, units) & (running.queue[units.gang] != claim.leaf)
-        order = in_order(session, units)
         others: list[int] = []
         can_move = movable(session, units) & self.moving
         orders = tuple(plugin for plugin in policy.queue_orders if getattr(plugin, "finds_victims", False))
-        for victim, _ in by_queue(session, orders, units, order[mask[order]]):
+        for victim, _ in by_queue(session, orders, units, np.flatnonzero(mask)):
             if not steps.take():
                 return
             sides = claim.parting(int(running.queue[units.gang[victim]]))
