@@ -35,7 +35,7 @@ class Loop:
         """Decide by this policy from the next cycle on; the world keeps of the past what it wants to see."""
         self._policy = policy
         self.world.remember(policy.share.memory if policy.share is not None else None)
-        self.world.look_for_victims(wanted=policy.evicts)
+        self.world.look_for_victims(wanted=policy.reads_running)
 
     def cycle(self, now: float) -> Plan:
         """Return what to do now, already charged in the world; the caller carries it out and confirms.

@@ -162,7 +162,10 @@ def test_a_long_run_shows_a_bar_on_a_terminal_alone(
 
 
 ROOT = Path(__file__).parents[2]
-SCENARIOS = sorted((ROOT / "examples" / "scenarios").glob("*.scenario"))
+#: Those of two teams last for days: tests/sim/test_two_teams.py runs them.
+SCENARIOS = sorted(
+    path for path in (ROOT / "examples" / "scenarios").glob("*.scenario") if not path.name.startswith("two-teams")
+)
 
 
 @pytest.mark.parametrize("policy", ["default", "pod-by-pod"])

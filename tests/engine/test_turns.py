@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 
 from phalanx.engine import core
-from phalanx.engine.actions import allocate
 from phalanx.engine.explain import ceiling
 from phalanx.engine.plugin import Heads
 from phalanx.engine.policy import Policy
+from phalanx.engine.round import _place_unit
 from phalanx.engine.session import Session
 from phalanx.engine.turns import asks
 from phalanx.engine.units import Units, gang_units
@@ -50,7 +50,7 @@ def slowly(snapshot: Snapshot, policy: Policy) -> Plan:
         unit = units.unit(index)
         if unit.gang in without:
             continue
-        reason = allocate._place_unit(session, policy, unit)
+        reason = _place_unit(session, policy, unit)
         if reason is not None:
             if unit.whole:
                 without.add(unit.gang)

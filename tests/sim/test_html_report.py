@@ -2,7 +2,7 @@
 
 import re
 from textwrap import dedent
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
@@ -33,9 +33,9 @@ def page(text: str, name: str = "teams.scenario") -> str:
     return html_report(name, report(simulator, points=50))
 
 
-def drawings(html: str) -> list[ElementTree.Element]:
+def drawings(html: str) -> list[ET.Element]:
     # Our own page, made a line above.
-    return [ElementTree.fromstring(one) for one in re.findall(r"<svg.*?</svg>", html, re.DOTALL)]  # noqa: S314
+    return [ET.fromstring(one) for one in re.findall(r"<svg.*?</svg>", html, re.DOTALL)]  # noqa: S314
 
 
 def test_the_page_has_the_numbers_a_chart_of_the_cluster_three_by_queue_and_the_waits() -> None:

@@ -38,14 +38,14 @@ TWO_HOURS = """
 
 
 def test_the_queues_of_a_run_worked_out_by_hand() -> None:
-    """To 1h team-b has 4 GPUs, then team-a. From 30m on both ask for 4, and are entitled to 1 + 2 × 3/4 and 1 + 2 × 1/4."""
+    """To 1h team-b has 4 GPUs, then team-a. Where both ask for 4, shares are 1 + 2 × 3/4 and 1 + 2 × 1/4, rounded."""
     found = report(ran(TWO_HOURS), points=4)
     research, first, second = found.queues
     assert (research.queue, research.depth, research.leaf, research.gangs) == ("research", 0, False, 0)
     assert research.device.allocated_over_time == (4, 4, 4, 4)
     assert first == QueueRun(
         "team-a", "research", 1, True,
-        QueueUse(GPU, 1, None, 3, 2, (0 + 3 + 4 + 4) / 4, (0 + 4 + 4 + 4) / 4, (0, 0, 4, 4), (0, 3, 4, 4), (0, 4, 4, 4)),
+        QueueUse(GPU, 1, None, 3, 2, 11 / 4, 3, (0, 0, 4, 4), (0, 3, 4, 4), (0, 4, 4, 4)),
         QueueUse("cpu", None, None, None, 2, None, None, (0, 0, 4, 4), (), ()),
         gangs=4, started=4, finished=4, waiting=Waiting(1800, 1800, 1800),
     )  # fmt: skip
@@ -57,7 +57,7 @@ def test_the_terminal_has_a_line_for_each_queue_and_none_where_there_is_only_one
     half = POINTS // 2
     assert dedent("""\
           GPUs by queue, on average over the time
-          research       4.0 held, 4.0 its share, 6.0 asked for
+          research       4.0 held, 4.0 its share, 5.0 asked for
             team-a       2.0 held, 2.8 its share, 3.0 asked for, waiting p50 30m
             team-b       2.0 held, 1.2 its share, 2.0 asked for, waiting p50 0s
     """) in dedent(text.partition("\n\n")[2].partition("\n\n")[2])

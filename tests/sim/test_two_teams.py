@@ -11,6 +11,7 @@ import pytest
 from phalanx.engine.policy import Policy
 from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
 from phalanx.model.axis import GPU, Float
+from phalanx.model.duration import Seconds
 from phalanx.model.usage import Memory
 from phalanx.policy.load import load_policy
 from phalanx.sim.cluster import End
@@ -121,6 +122,12 @@ def test_without_fairness_who_asks_equally_often_gets_equally_much() -> None:
     assert part(ran(CONTENTION, without("fairness", "ageing"), until=2 * DAY), 24, 48) == pytest.approx(1 / 2, rel=0.05)
 
 
+def test_in_the_example_each_team_has_its_guarantee_and_its_weight_of_the_rest() -> None:
+    run = ran((EXAMPLES / "two-teams.scenario").read_text(), until=2 * DAY)
+    assert part(run, 0, 24) == 0
+    assert part(run, 30, 48) == pytest.approx((16 + 32 * 3 / 4) / 64, rel=0.02)
+
+
 # 3. Equal weights. team-a had nothing for a day.
 
 STARVED = (EXAMPLES / "two-teams-starved.scenario").read_text()
@@ -159,7 +166,7 @@ def usage(run: Simulator) -> Float:
 
 @pytest.mark.parametrize("window", [7 * DAY, DAY / 2])
 def test_two_days_are_one_day_a_restart_from_the_file_and_another_day(window: float, tmp_path: Path) -> None:
-    policy = replace(DEFAULT, share=QuotaThenWeight(memory=Memory(window, DAY)))
+    policy = replace(DEFAULT, share=QuotaThenWeight(memory=Memory(Seconds(window), Seconds(DAY))))
     teams = GPUS + "queue team-a weight:gpu=1\nqueue team-b weight:gpu=2\n"
     whole = ran(teams + a_day("one", 0) + a_day("two", DAY), policy, interval=60.0)
 

@@ -22,15 +22,16 @@ PREEMPTIBLE = "phalanx.dev/preemptible"
 TOPOLOGY_REQUIRED = "phalanx.dev/topology-required"
 TOPOLOGY_PREFERRED = "phalanx.dev/topology-preferred"
 PATIENCE = "phalanx.dev/patience"
+MOVABLE = "phalanx.dev/movable"
 
 ANNOTATIONS = (
     GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM, START_TIMEOUT, EXPECTED_RUNTIME,
-    PREEMPTIBLE, TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, PATIENCE,
+    PREEMPTIBLE, TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, PATIENCE, MOVABLE,
 )  # fmt: skip
 #: These say which gang a pod is in and what makes it whole; the first two are needed.
 DEFINING = (GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM)
 #: What a gang says of itself; the same strings mean the same membership.
-_OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIME})
+_OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIME, MOVABLE})
 
 #: What may be wished for a gang whoever says who belongs to it.
 _WISHES = (START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_PREFERRED, PATIENCE)
@@ -82,10 +83,19 @@ def patience_alone(annotations: dict[str, str], mistakes: Mistakes) -> float | N
 
 def preemptible_alone(annotations: dict[str, str], mistakes: Mistakes) -> bool | None:
     """Tell whether a pod in no gang may be preempted; None: it does not say."""
-    if PREEMPTIBLE not in annotations:
+    return _noted_flag(PREEMPTIBLE, annotations, mistakes)
+
+
+def movable(annotations: dict[str, str], mistakes: Mistakes) -> bool:
+    """Tell whether a pod may be moved. One whose word cannot be read stays where it is."""
+    return MOVABLE not in annotations or _noted_flag(MOVABLE, annotations, mistakes) is True
+
+
+def _noted_flag(key: str, annotations: dict[str, str], mistakes: Mistakes) -> bool | None:
+    if key not in annotations:
         return None
     try:
-        return _flag(PREEMPTIBLE, annotations)
+        return _flag(key, annotations)
     except FieldError as mistake:
         mistakes.note(mistake.field, mistake.message)
         return None

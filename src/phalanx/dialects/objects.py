@@ -200,6 +200,7 @@ class PodSpec(Struct, gc=False, rename="camel"):
     node_name: str | None = None
     scheduler_name: str | None = None
     priority: Int32 | None = None
+    preemption_policy: str | None = None
     node_selector: Strings = None
     affinity: Affinity | None = None
     tolerations: list[Toleration] | None = None

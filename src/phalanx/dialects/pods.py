@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from phalanx.dialects import constraints, holds, kai_pods, native, objects, workload_pods
 from phalanx.dialects.mistakes import NAME_ALLOWED, Mistakes, is_name
+from phalanx.dialects.priority_classes import evicts
 from phalanx.dialects.shapes import shape_of
 from phalanx.dialects.timestamps import moment
 from phalanx.model.gang import Membership
@@ -14,6 +15,8 @@ from phalanx.model.task import Hold, State, Task
 _FINISHED = {"Succeeded": State.SUCCEEDED, "Failed": State.FAILED}
 #: Longer than anybody waits; it keeps a typo from becoming an infinite float.
 _GRACE_MAX = 2**31
+#: The cluster autoscaler's word for a pod that must not be put elsewhere.
+_SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
 
 def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
@@ -55,6 +58,7 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
         gone_at=deleted if state is State.RELEASING else None,
         grace=_grace(meta, spec),
         controlled=any(owner.controller for owner in meta.owner_references or ()),
+        movable=native.movable(annotations, mistakes) and annotations.get(_SAFE_TO_EVICT) != "false",
         membership=membership,
         nominated=_checked(nominated, "status.nominatedNodeName", mistakes) if nominated else None,
         labels=labels,
@@ -62,6 +66,7 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
         queue=native.queue(labels, mistakes) or kai_pods.queue(labels, scheduler, mistakes),
         preemptible=preemptible,
         patience=patience,
+        evicts=evicts(spec.preemption_policy, "spec.preemptionPolicy", mistakes),
         expected_runtime=native.expected_runtime(annotations, mistakes),
         hold=mistakes.first or (_hold(pod, state) if ours else None),
     )

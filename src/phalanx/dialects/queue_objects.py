@@ -15,6 +15,7 @@ class QueueSpec(Struct, gc=False, rename="camel", forbid_unknown_fields=True):
     #: By resource name; checked by hand, so that a message can name the very field.
     resources: dict[str, Any] | None = None
     borrowing: bool | None = None
+    consolidation: bool | None = None
     preempt_min_runtime: str | None = None
     reclaim_min_runtime: str | None = None
     namespaces: list[str] | None = None

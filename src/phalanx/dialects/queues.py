@@ -39,6 +39,7 @@ def read_queue(queue: Written) -> QueueSeen:
         priority=spec.priority or 0,
         terms=_resources(spec.resources or {}),
         borrowing=spec.borrowing is not False,
+        consolidation=spec.consolidation is not False,
         preempt_min_runtime=read_runtime(spec.preempt_min_runtime, "spec.preemptMinRuntime"),
         reclaim_min_runtime=read_runtime(spec.reclaim_min_runtime, "spec.reclaimMinRuntime"),
         namespaces=_namespaces(spec.namespaces),

@@ -10,7 +10,17 @@ from typing import Any
 
 import msgspec
 
-from phalanx.dialects import kai, kai_groups, kai_objects, objects, queue_objects, queues, workload, workload_objects
+from phalanx.dialects import (
+    budgets,
+    kai,
+    kai_groups,
+    kai_objects,
+    objects,
+    queue_objects,
+    queues,
+    workload,
+    workload_objects,
+)
 from phalanx.dialects.kinds import called
 from phalanx.dialects.mistakes import NAME_ALLOWED, UNREADABLE, FieldError, is_name, of_wrong_type, one_of
 from phalanx.dialects.nodes import read_node
@@ -65,6 +75,11 @@ _KINDS = {
     },
     (workload.GROUP, "PodGroup"): _groups(workload_objects.PodGroup, workload.read_group, *workload.CONDITIONS),
     (workload.GROUP, "PriorityClass"): dict.fromkeys(VERSIONS, _kind(PriorityClass, lambda one, _: read_class(one))),
+    (budgets.GROUP, budgets.KIND): {
+        budgets.VERSION: _kind(
+            budgets.PodDisruptionBudget, lambda budget, _: budgets.read_budget(budget), namespaced=True
+        )
+    },
     (queues.GROUP, queues.KIND): {
         queues.VERSION: _kind(queue_objects.Queue, lambda queue, _: queues.read_queue(queue))
     },

@@ -6,9 +6,12 @@ from phalanx.engine.placing import place
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Evicted, Kept, Placed, Session
 from phalanx.model.gang import Gang
-from phalanx.model.plan import Bind, Evict, Nominate, Plan, Reason, Step, Wait
+from phalanx.model.plan import Bind, Code, Evict, Nominate, Plan, Reason, Step, Wait
 from phalanx.model.requeue import turns
 from phalanx.model.snapshot import Snapshot
+
+#: Actions that evict for somebody who waits.
+_TAKING = frozenset({"consolidate", "reclaim", "preempt"})
 
 
 def decide(snapshot: Snapshot, policy: Policy) -> Plan:
@@ -37,6 +40,7 @@ def _steps(session: Session, policy: Policy) -> tuple[Step, ...]:
     waited = turns(snapshot.now, gangs.created, gangs.start_timeout, gangs.running)
     steps: list[Step] = []
     said: set[int] = set()
+    takes = any(action.name in _TAKING for action in policy.actions)
     for entry in session.log:
         if isinstance(entry, Placed | Kept):
             steps += _places(snapshot, entry)
@@ -46,6 +50,8 @@ def _steps(session: Session, policy: Policy) -> tuple[Step, ...]:
             gang = gangs.gangs[entry.gang]
             said.add(entry.gang)
             reason = _requeued(entry.reason, gang, int(waited[entry.gang])) if policy.requeues else entry.reason
+            if takes and not gang.evicts and reason.code is Code.FULL:
+                reason = reason.adding("nobody is evicted for it (preemptionPolicy Never)")
             steps.append(Wait(gang.name, gang.key, int(missing[entry.gang]), reason))
     return tuple(steps)
 

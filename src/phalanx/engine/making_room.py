@@ -71,7 +71,8 @@ def make_room(
             enough, places = middle, found_there
     session.rollback(start)
     assert places is not None, "the loop above ends with places or not here"
-    return Room(needed(session, units, front[:enough], places), places)
+    chosen = needed(session, units, front[:enough], places)
+    return Room(_with_bounds(session, policy, unit, units, front[:enough], chosen), places)
 
 
 def carry_out(session: Session, unit: Unit, room: Room, units: VictimUnits, action: str, why: str) -> None:
@@ -86,6 +87,8 @@ def carry_out(session: Session, unit: Unit, room: Room, units: VictimUnits, acti
 
 def tried(session: Session, policy: Policy, unit: Unit) -> list[Kept] | None:
     """Return where the unit would go once all that leaves has left, or None; leave no trace."""
+    if _forbidden(session, policy, unit):
+        return None
     start = session.checkpoint()
     session.release_nominations(unit.gang)
     noted = len(session.log)
@@ -95,6 +98,24 @@ def tried(session: Session, policy: Policy, unit: Unit) -> list[Kept] | None:
     found = [entry for entry in session.log[noted:] if isinstance(entry, Kept)] if taken.reason is None else None
     session.rollback(start)
     return found
+
+
+def _with_bounds(
+    session: Session, policy: Policy, unit: Unit, units: VictimUnits, front: list[int], chosen: list[int]
+) -> list[int]:
+    """Return the chosen victims with as many more as it takes to come below the bounds of the queues again."""
+    start = session.checkpoint()
+    others = [victim for victim in front if victim not in set(chosen)]
+    session.evict(tasks_of(units, chosen))
+    while others and _forbidden(session, policy, unit):
+        chosen = [*chosen, others.pop(0)]
+        session.evict(units.tasks(chosen[-1]))
+    session.rollback(start)
+    return chosen
+
+
+def _forbidden(session: Session, policy: Policy, unit: Unit) -> bool:
+    return any(veto.check(session, unit, None) is not None for veto in policy.vetoes)
 
 
 def needed(session: Session, units: VictimUnits, victims: list[int], places: list[Kept]) -> list[int]:

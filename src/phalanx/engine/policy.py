@@ -76,9 +76,19 @@ class Policy:
             object.__setattr__(self, name, chain)
 
     @property
+    def backfills(self) -> bool:
+        """Tell whether some action uses the gaps before a place that is kept."""
+        return any(action.name == "backfill" for action in self.actions)
+
+    @property
     def evicts(self) -> bool:
-        """Tell whether some action looks at what runs."""
+        """Tell whether some action takes from those who run."""
         return any(getattr(action, "evicts", False) for action in self.actions)
+
+    @property
+    def reads_running(self) -> bool:
+        """Tell whether some action looks at what runs."""
+        return any(getattr(action, "reads_running", False) for action in self.actions)
 
     @property
     def label_keys(self) -> frozenset[str]:

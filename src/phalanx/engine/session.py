@@ -73,6 +73,17 @@ class Waiting:
     reason: Reason
 
 
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A place that is kept for a gang until a time at which it is expected to be free."""
+
+    gang: int
+    start: float
+
+
+#: The column of what is left beside a hold, [node, resource]. It is there while there is one.
+SLACK = "slack"
+
 #: What a session notes down, in the order of decision.
 Entry: TypeAlias = Placed | Kept | Evicted | Waiting
 
@@ -98,6 +109,9 @@ class Session:
     log: list[Entry] = field(default_factory=list[Entry])
     #: Places that are not free yet may be taken: what is releasing counts, and whoever takes it is nominated.
     ahead: bool = False
+    #: The place that is kept for the first gang that is blocked, and whether the unit under way is gone by then.
+    hold: Hold | None = None
+    brief: bool = False
     #: Nobody reads the reasons of refusals now: they need not be worked out.
     curt: bool = False
     _journal: list[tuple[Int, Int, Int]] = field(default_factory=list[tuple[Int, Int, Int]])
@@ -145,6 +159,8 @@ class Session:
         if self.ahead:
             later: Int = free + self.columns["releasing"][:, column] - self.columns["held"][:, column]
             return later
+        if self.hold is not None and not self.brief:
+            free = np.minimum(free, self.columns[SLACK][:, column])
         if not self._holding:
             return free
         owed = self.columns["held"][:, column] - self.columns["releasing"][:, column]
@@ -168,6 +184,8 @@ class Session:
             self.write("held", rows, self.columns["held"][rows] + cost)
         else:
             self.write("free", rows, self.columns["free"][rows] - cost)
+            if self.hold is not None and not self.brief:
+                self.write(SLACK, rows, self.columns[SLACK][rows] - cost)
         self.write("scored", rows, self.columns["scored"][rows] + counts[:, None] * self.snapshot.scored[shape])
         if len(tasks):
             self.write("place", tasks, nodes)
@@ -202,9 +220,13 @@ class Session:
             self.write("queue_allocated", path, self.columns["queue_allocated"][path] - cost)
 
     def evict_for(self, tasks: Int, action: str, gang: int | None, why: str) -> None:
-        """Let running tasks go, and note for whom and why."""
+        """Let running tasks go, and note for whom and why.
+
+        Those under a budget come first: if the cluster refuses one of them, nobody has left for nothing.
+        """
         self.evict(tasks)
-        self.log.append(Evicted(tasks, action, gang, why))
+        ordered = tasks[np.argsort(self.snapshot.running.budget[tasks] < 0, kind="stable")]
+        self.log.append(Evicted(ordered, action, gang, why))
 
     def _charge_queue(self, shape: int, tasks: Int) -> None:
         """Charge the queue of these tasks, which is one, and all above it."""
@@ -241,6 +263,9 @@ class Session:
     def once(self, key: object, answer: Callable[[], T], *, static: bool = False) -> T:
         """Return an answer, worked out once for the present state of the columns (static: for any state)."""
         version = ALWAYS if static else self.version
+        if not static:
+            # The same columns mean something else to who may wait for a place, or will be gone in time.
+            key = (key, self.ahead, self.brief)
         found = self.memory.get(key)
         if found is not None and found[0] == version:
             return found[1]  # type: ignore[return-value]  # a key always names answers of one type

@@ -8,7 +8,7 @@ import numpy as np
 
 from phalanx.engine.making_room import Steps
 from phalanx.engine.policy import Policy
-from phalanx.engine.session import Session
+from phalanx.engine.session import Session, Waiting
 from phalanx.engine.units import Unit, gang_units
 from phalanx.engine.victims import VictimUnits, victim_units
 from phalanx.engine.waiting import take_turns
@@ -34,19 +34,47 @@ class Taking:
         victims = victim_units(session.snapshot)
         steps = Steps(policy.search_steps)
         turns = take_turns(session, policy, waiting)
-        while len(line := turns.line()) and not steps.stopped:
+        #: Where nobody was found for a unit, nobody is found for one that is equal to it.
+        failed: dict[object, int] = {}
+        untried: set[int] = set()
+        while len(line := turns.line()):
             unit = waiting.unit(int(line[0]))
             if self._worth_trying(unit):
-                self.attempt(session, policy, unit, victims, steps)
+                kind = self._kind(unit)
+                if steps.stopped:
+                    untried.add(unit.gang)
+                elif failed.get(kind) != session.version:
+                    found = self.attempt(session, policy, unit, victims, steps)
+                    if steps.stopped and not found:
+                        untried.add(unit.gang)
+                    elif not found:
+                        failed[kind] = session.version
             turns.done(1)
+        self._tell(untried)
+
+    def _kind(self, unit: Unit) -> object:
+        """Return what two units have in common for which the same victims are found."""
+        gangs = self.session.snapshot.gangs
+        shapes = self.session.snapshot.tasks.shape[unit.tasks]
+        alike = (int(shapes[0]), len(shapes)) if (shapes == shapes[0]).all() else tuple(shapes.tolist())
+        gang = unit.gang
+        return (alike, int(gangs.queue[gang]), int(gangs.priority[gang]), bool(gangs.preemptible[gang]), unit.whole)
+
+    def _tell(self, untried: set[int]) -> None:
+        """Add to the reasons of those whose search was cut short that it was."""
+        session, text = self.session, f"the search for victims stopped after {self.policy.search_steps} steps"
+        for position, entry in enumerate(session.log):
+            if isinstance(entry, Waiting) and entry.gang in untried:
+                session.log[position] = Waiting(entry.gang, entry.reason.adding(text))
+                untried.discard(entry.gang)
 
     def _worth_trying(self, unit: Unit) -> bool:
-        """A unit that waits, of a gang that has its minimum or gets it now, and that no rule forbids to start."""
+        """A unit that waits, of a gang that has its minimum or gets it now."""
         session, gangs = self.session, self.session.snapshot.gangs
         if unit.hold is not None or not len(unit.tasks) or (session.place[unit.tasks] >= 0).any():
             return False
+        if not gangs.evicts[unit.gang]:
+            return False
         mine = slice(gangs.first[unit.gang], gangs.first[unit.gang] + gangs.count[unit.gang])
         there = int(gangs.running[unit.gang]) + int(np.count_nonzero(session.place[mine] >= 0))
-        if not unit.whole and there < gangs.minimum[unit.gang]:
-            return False
-        return all(veto.check(session, unit, None) is None for veto in self.policy.vetoes)
+        return unit.whole or there >= int(gangs.minimum[unit.gang])

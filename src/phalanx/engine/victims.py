@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from phalanx.engine.budgets import Needs, affordable, affords, needs_of
 from phalanx.engine.plugin import QueueOrder
 from phalanx.engine.session import Session
 from phalanx.engine.turns import Turns
@@ -29,6 +30,8 @@ class VictimUnits:
     core: Bool
     #: [unit, resource]: what its queue has less without it, on the resources of the queue table.
     gives: Int
+    #: Of disruption budgets.
+    needs: Needs
 
     def __len__(self) -> int:
         return len(self.gang)
@@ -60,17 +63,28 @@ def victim_units(snapshot: Snapshot) -> VictimUnits:
     keys = [running.priority[gang], is_core, -running.created[gang], -gang, -first]
     order = np.lexsort(keys[::-1])
     gives = added[first + count] - added[first]
-    return VictimUnits(gang[order], first[order], count[order], is_core[order], gives[order])
+    needs = needs_of(running, first[order], count[order])
+    return VictimUnits(gang[order], first[order], count[order], is_core[order], gives[order], needs)
 
 
 def able(session: Session, units: VictimUnits) -> Bool:
-    """Return who may be a victim of anybody: preemptible, not gone already, not under two budgets."""
+    """Return who may be a victim of anybody: preemptible, not gone already, not under two budgets, within its own."""
     running = session.snapshot.running
     # Summed over the tasks of each unit.
     barred = (running.budget == OVERBUDGETED) | (session.columns["evicted"] > 0)
     added = np.concatenate([np.zeros(1, np.int64), np.cumsum(barred)])
     free: Bool = added[units.first + units.count] == added[units.first]
-    return free & running.preemptible[units.gang]
+    return free & running.preemptible[units.gang] & affordable(session, units.needs, len(units))
+
+
+def may_follow(session: Session, units: VictimUnits, victim: int) -> bool:
+    """Tell whether a unit may go after all who have gone: budgets are left, and nothing outlives its gang's minimum."""
+    running, gang = session.snapshot.running, units.gang[victim]
+    if units.core[victim] and units.count[victim] < running.count[gang]:
+        here = slice(running.first[gang], running.first[gang] + running.count[gang])
+        if session.columns["evicted"][here].sum() + units.count[victim] < running.count[gang]:
+            return False
+    return affords(session, units.needs, victim)
 
 
 def by_queue(

@@ -11,6 +11,7 @@ from phalanx.dialects.kinds import called
 from phalanx.dialects.read import read_json
 from phalanx.kube.kinds import PODS, QUEUES, WATCHED, Kind
 from phalanx.model.events import (
+    BudgetGone,
     Event,
     GroupsGone,
     NamespaceGone,
@@ -170,16 +171,19 @@ def object_name(kind: Kind, known: Known) -> str:
     return f"{called(kind.kind, kind.api_version)} {full}"
 
 
+_BY_NAME: dict[str, type[NodeGone | NamespaceGone | PriorityClassGone]] = {
+    "Node": NodeGone, "Namespace": NamespaceGone, "PriorityClass": PriorityClassGone,
+}  # fmt: skip
+
+
 def _gone_event(kind: Kind, old: Known) -> Event:
+    if kind.kind in _BY_NAME:
+        return _BY_NAME[kind.kind](old.name)
     match kind.kind:
         case "Pod":
             return TaskGone(old.uid)
-        case "Node":
-            return NodeGone(old.name)
-        case "Namespace":
-            return NamespaceGone(old.name)
-        case "PriorityClass":
-            return PriorityClassGone(old.name)
+        case "PodDisruptionBudget":
+            return BudgetGone(f"{old.namespace}/{old.name}", old.uid)
         case "Queue":
             return QueueGone(object_name(kind, old), old.uid)
     return GroupsGone(object_name(kind, old), old.uid)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from phalanx.dialects import kai, kai_groups, queues
+from phalanx.dialects import budgets, kai, kai_groups, queues
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,11 @@ WORKLOAD_KINDS = tuple(
 )
 
 PRIORITY_CLASSES = Kind("PriorityClass", f"{GROUP}/v1", f"/apis/{GROUP}/v1/priorityclasses")
+BUDGETS = Kind(budgets.KIND, budgets.VERSION, f"/apis/{budgets.VERSION}/poddisruptionbudgets")
 
 #: Our own queues, and KAI's objects: each is there once its definition was installed.
 QUEUES = Kind(queues.KIND, queues.VERSION, f"/apis/{queues.VERSION}/queues", optional=True)
 KAI_QUEUES = Kind("Queue", kai.QUEUE_VERSION, f"/apis/{kai.QUEUE_VERSION}/queues", optional=True)
 KAI_GROUPS = Kind("PodGroup", kai_groups.GROUP_VERSION, f"/apis/{kai_groups.GROUP_VERSION}/podgroups", optional=True)
 
-WATCHED = (NODES, NAMESPACES, PODS, PRIORITY_CLASSES, QUEUES, KAI_QUEUES, KAI_GROUPS, *WORKLOAD_KINDS)
+WATCHED = (NODES, NAMESPACES, PODS, PRIORITY_CLASSES, BUDGETS, QUEUES, KAI_QUEUES, KAI_GROUPS, *WORKLOAD_KINDS)

@@ -186,6 +186,10 @@ SPEC: Schema = {
         "type": "boolean",
         "description": "May use more than its quota when others leave it idle. Absent: true.",
     },
+    "consolidation": {
+        "type": "boolean",
+        "description": "Its work, and that of the queues below it, may be moved to other nodes. Absent: true.",
+    },
     "preemptMinRuntime": _runtime("preemption"),
     "reclaimMinRuntime": _runtime("reclaim"),
     "namespaces": {

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from phalanx.model.budget import Budget
 from phalanx.model.gang import Condition, Group
 from phalanx.model.node import Node
 from phalanx.model.queue import Queue
@@ -106,6 +107,8 @@ class PriorityClassSeen:
     value: int
     #: It counts for who names none.
     default: bool = False
+    #: Its pods may have others evicted for themselves (`preemptionPolicy` is not `Never`).
+    evicts: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,28 @@ class PriorityClassGone:
     """A priority class was deleted."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetSeen:
+    """A disruption budget appeared or changed."""
+
+    budget: Budget
+
+    @property
+    def full_name(self) -> str:
+        """Return `namespace/name`."""
+        return self.budget.full_name
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetGone:
+    """A disruption budget was deleted."""
+
+    #: `namespace/name`
+    full_name: str
+    #: Of the deleted object: one of the same name that was made since stays. None: whichever is there.
+    uid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,5 +172,7 @@ Event = (
     | QueueGone
     | PriorityClassSeen
     | PriorityClassGone
+    | BudgetSeen
+    | BudgetGone
     | Refused
 )

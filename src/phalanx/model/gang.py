@@ -106,6 +106,8 @@ class Gang:
     topology_preferred: str | None = None
     expected_runtime: float | None = None
     patience: float | None = None
+    #: Others may be evicted for it.
+    evicts: bool = True
     #: Why nothing of it may be placed: a sentence that names the pods and the field.
     hold: str | None = None
     #: The hold is our mistake, not the user's.

@@ -96,7 +96,8 @@ class Evict(NamedTuple):
 
     def text(self) -> str:
         """Return the step as one line."""
-        return f"evict {self.task} {self.node} for {self.beneficiary}: {self.reason}"
+        whom = "" if self.beneficiary is None else f" for {self.beneficiary}"
+        return f"evict {self.task} {self.node}{whom}: {self.reason}"
 
     def json(self) -> dict[str, Any]:
         """Return the step as the public contract has it."""

@@ -36,6 +36,8 @@ class Queue:
     terms: Mapping[str, Terms] = field(default_factory=dict[str, Terms])
     #: May use more than its quota when others leave it idle.
     borrowing: bool = True
+    #: Its work, and that of the queues below it, may be moved to other nodes.
+    consolidation: bool = True
     #: Seconds; None: its parent's.
     preempt_min_runtime: float | None = None
     reclaim_min_runtime: float | None = None

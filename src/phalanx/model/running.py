@@ -30,7 +30,7 @@ class RunningTable:
     shape: Int
     #: [task, resource]
     requests: Int
-    #: Has a controller that will make it again, and does not forbid to be moved.
+    #: Has a controller that will make it again; neither it nor its queue forbids to move it.
     movable: Bool
     #: Row among `budgets`, UNBUDGETED or OVERBUDGETED.
     budget: Int
@@ -60,7 +60,7 @@ def nobody(resources: int) -> RunningTable:
     """Return a table without tasks."""
     none, no, never = np.zeros(0, np.int64), np.zeros(0, np.bool_), np.zeros(0)
     return RunningTable(
-        uids=(), names=(), gang=none, node=none, shape=none, requests=np.zeros((0, resources), np.int64), movable=no, budget=none,
-        budgets=none, gangs=(), first=none, count=none, needed=none, queue=none, priority=none, preemptible=no,
-        created=never, started=never, broken_since=never,
+        uids=(), names=(), gang=none, node=none, shape=none, requests=np.zeros((0, resources), np.int64),
+        movable=no, budget=none, budgets=none, gangs=(), first=none, count=none, needed=none, queue=none, priority=none,
+        preemptible=no, created=never, started=never, broken_since=never,
     )  # fmt: skip

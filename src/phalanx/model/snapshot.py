@@ -95,6 +95,8 @@ class GangTable:
     preemptible: Bool
     #: Seconds from its creation during which it lets others of its queue pass; 0 where it does not.
     patience: Float
+    #: Others may be evicted for it.
+    evicts: Bool
     #: The same per subgroup, only for gangs that have subgroups.
     running_in: Mapping[int, Mapping[str, int]]
 

@@ -86,6 +86,8 @@ class Task:
     #: Of a pod in no gang; members of one say it in their membership.
     preemptible: bool = True
     patience: float | None = None
+    #: Others may be evicted for it (`spec.preemptionPolicy` is not `Never`).
+    evicts: bool = True
     #: From the annotation `phalanx.dev/expected-runtime`.
     expected_runtime: float | None = None
 

@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import get_type_hints
 
 from phalanx.engine.actions.allocate import Allocate
+from phalanx.engine.actions.backfill import Backfill
 from phalanx.engine.actions.consolidate import Consolidate
 from phalanx.engine.actions.evict_stale import EvictStale
 from phalanx.engine.actions.preempt import Preempt
@@ -43,7 +44,7 @@ _BUILT_IN: tuple[type[Plugin], ...] = (
 )  # fmt: skip
 
 PLUGINS: Mapping[str, type[Plugin]] = {plugin.name: plugin for plugin in _BUILT_IN}
-_ACTIONS: tuple[type[Action], ...] = (Allocate, Consolidate, Reclaim, Preempt, EvictStale)
+_ACTIONS: tuple[type[Action], ...] = (Allocate, Backfill, Consolidate, Reclaim, Preempt, EvictStale)
 ACTIONS: Mapping[str, type[Action]] = {action.name: action for action in _ACTIONS}
 #: The ways to divide the cluster among queues.
 SHARES: Mapping[str, type[Share]] = {share.name: share for share in (QuotaThenWeight, Weighted)}

@@ -1,4 +1,4 @@
-"""The report of a simulation as one HTML page that needs nothing else: no script, no font, no picture from elsewhere."""
+"""The report of a simulation as one HTML page that needs nothing else: no script, no font, no picture."""
 
 from collections.abc import Sequence
 from html import escape
@@ -16,6 +16,8 @@ POINTS = 504
 _COLOURS = 6
 _REASONS_MAX = 20
 _NAMES_WIDTH = 60
+#: In the place of a number that there is not.
+_NOTHING = "none"
 
 
 def html_report(scenario: str, found: Report) -> str:
@@ -45,9 +47,9 @@ def _tiles(found: Report, what: str) -> str:
     tiles = [
         (f"{found.finished:,}", f"of {_counted(found.gangs, 'gang')} finished"),
         (f"{len(found.never_started):,}", "never started"),
-        ("–" if waited is None else written(waited.mean), "waited on average"),
-        ("–" if waited is None else written(waited.p99), "or less was the wait of 99 in 100"),
-        ("–" if found.makespan is None else written(found.makespan), "from the first arrival to the last end"),
+        (_NOTHING if waited is None else written(waited.mean), "waited on average"),
+        (_NOTHING if waited is None else written(waited.p99), "or less was the wait of 99 in 100"),
+        (_NOTHING if found.makespan is None else written(found.makespan), "from the first arrival to the last end"),
     ]
     if found.device.capacity:
         tiles += [
@@ -119,7 +121,7 @@ def _drawn(leaves: Sequence[QueueRun], *, device: bool) -> list[tuple[str, int, 
     length = max((len(use(queue).allocated_over_time) for queue in leaves), default=0)
     blank = (0.0,) * length
     by_use = sorted(leaves, key=lambda queue: -use(queue).allocated)
-    chosen = {queue.queue for queue in by_use[: _COLOURS if len(leaves) > _COLOURS else len(leaves)]}
+    chosen = {queue.queue for queue in by_use[:_COLOURS]}
     drawn: list[tuple[str, int, Sequence[float], Sequence[float]]] = []
     for queue in leaves:
         if queue.queue in chosen:
@@ -148,7 +150,7 @@ def _waiting(found: Report, what: str) -> str:
     head = ["queue", "gangs", "started", "finished", "mean wait", "p50", "p99", f"{what}, mean", "share, mean"]
     rows = []
     for queue in found.queues:
-        share = "–" if queue.device.share is None else f"{queue.device.share:.1f}"
+        share = _NOTHING if queue.device.share is None else f"{queue.device.share:.1f}"
         rows.append(
             [
                 "\u2003" * queue.depth + queue.queue,
@@ -165,7 +167,7 @@ def _waiting(found: Report, what: str) -> str:
 
 
 def _waits(waited: Waiting | None) -> list[str]:
-    return ["–"] * 3 if waited is None else [written(waited.mean), written(waited.p50), written(waited.p99)]
+    return [_NOTHING] * 3 if waited is None else [written(waited.mean), written(waited.p50), written(waited.p99)]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

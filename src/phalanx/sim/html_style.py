@@ -14,8 +14,8 @@ body { margin: 0 auto; padding: 24px 20px 48px; max-width: 1120px; background: v
 h1 { font-size: 22px; line-height: 1.25; margin: 0 0 4px; overflow-wrap: anywhere; }
 h2 { font-size: 17px; margin: 0; }
 p { margin: 2px 0 0; color: var(--soft); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(220px, 46%), 1fr)); gap: 10px; margin: 20px 0 8px;
-  padding: 0; list-style: none; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(220px, 46%), 1fr)); gap: 10px;
+  margin: 20px 0 8px; padding: 0; list-style: none; }
 .tiles li { background: var(--tile); border-radius: 8px; padding: 10px 14px; }
 .tiles b { display: block; font-size: 21px; font-variant-numeric: tabular-nums; }
 .tiles span { display: block; color: var(--soft); font-size: 13px; }
@@ -43,5 +43,6 @@ th, td { padding: 5px 10px; text-align: right; border-bottom: 1px solid var(--ru
 th { color: var(--soft); font-weight: 600; font-size: 13px; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; }
 td.text { white-space: normal; text-align: left; overflow-wrap: anywhere; }
-@media (max-width: 640px) { .plot { height: 200px; } .plot .x .odd { display: none; } body { padding: 16px 12px 32px; } }
+@media (max-width: 640px) {
+  body { padding: 16px 12px 32px; } .plot { height: 200px; } .plot .x .odd { display: none; } }
 """

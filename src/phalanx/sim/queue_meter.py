@@ -54,14 +54,14 @@ class QueueMeter:
         before = self._has.pop(gang, None)
         if before is not None:
             self._add(before, -1)
-        amounts = [0, 0]
+        cpu, device = 0, 0
         for task in tasks:
             requests = dict(task.shape.requests)
-            for column, resource in enumerate(self.resources):
-                amounts[column] += requests.get(resource, 0)
-        if queue is not None and any(amounts):
-            self._has[gang] = now = (queue, *amounts)
-            self._add(now, 1)
+            cpu += requests.get(self.resources[0], 0)
+            device += requests.get(self.resources[1], 0)
+        if queue is not None and (cpu or device):
+            self._has[gang] = (queue, cpu, device)
+            self._add(self._has[gang], 1)
 
     def entitle(self, now: float, table: QueueTable, shares: Int | None) -> None:
         """Take in what a cycle saw: what the queues ask for, and their shares. Both hold after its binds as before."""

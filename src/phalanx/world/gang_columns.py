@@ -60,6 +60,7 @@ class Columns:
     queue: Int
     preemptible: Bool
     patience: Float
+    evicts: Bool
     tasks: list[Task]
     uids: list[str]
     names: list[str]
@@ -97,7 +98,7 @@ class Columns:
 
 _OF_GANGS = (
     "keys", "gangs", "count", "minimum", "maximum", "priority", "created", "start_timeout", "running", "present",
-    "intricate", "queue", "preemptible", "patience",
+    "intricate", "queue", "preemptible", "patience", "evicts",
 )  # fmt: skip
 _OF_TASKS = ("tasks", "uids", "names", "subgroups", "shape", "task_created", "nominated", "held")
 
@@ -122,6 +123,7 @@ def columns_of(kept: Sequence[Kept]) -> Columns:
         queue=np.array([one.queue for one in kept], np.int64),
         preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
         patience=np.array([gang.patience or 0.0 for gang in gangs], np.float64),
+        evicts=np.array([gang.evicts for gang in gangs], np.bool_),
         tasks=tasks,
         uids=[task.uid for task in tasks],
         names=[task.full_name for task in tasks],

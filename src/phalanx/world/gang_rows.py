@@ -111,6 +111,7 @@ class GangRows:
             minimum=columns.minimum, maximum=columns.maximum, priority=columns.priority, created=columns.created,
             start_timeout=columns.start_timeout, running=columns.running, present=columns.present,
             intricate=columns.intricate, queue=queue, preemptible=columns.preemptible, patience=columns.patience,
+            evicts=columns.evicts,
             running_in={bisect_left(columns.keys, key): self._inside[key] for key in sorted(self._inside)},
         )  # fmt: skip
 

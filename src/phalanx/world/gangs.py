@@ -63,6 +63,7 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         return Gang(
             key, first.full_name, queue=queue, priority=first.shape.priority, created=first.created,
             preemptible=first.preemptible, expected_runtime=first.expected_runtime, patience=first.patience,
+            evicts=first.evicts,
         )  # fmt: skip
     return Gang(
         key,
@@ -79,6 +80,7 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         topology_preferred=said.topology_preferred or (group.topology_preferred if group else None),
         expected_runtime=by_age[-1].expected_runtime,
         patience=said.patience,
+        evicts=all(task.evicts for task in members),
         hold=_disagreement(by_age, group) or (None if group else _unclear(by_age)),
     )
 
@@ -182,6 +184,17 @@ def credit(members: Iterable[Task]) -> tuple[int, dict[str, int]]:
         if said is not None and said.subgroup is not None:
             inside[said.subgroup] = inside.get(said.subgroup, 0) + 1
     return len(there) + len(done), inside
+
+
+def piece_of(gang: Gang, members: Sequence[Task], label_keys: frozenset[str]) -> Piece | None:
+    """Return what waits of a gang, given all its members; None when nothing does."""
+    pending = [task for task in members if task.state is State.PENDING]
+    if not pending:
+        return None
+    tasks = tuple(sorted(pending, key=lambda task: (task.created, task.name, task.uid)))
+    running, inside = credit(members)
+    shapes = tuple(with_labels(task, label_keys) for task in tasks)
+    return Piece(gang, tasks, shapes, running, inside, present=sum(task.state in THERE for task in members))
 
 
 def _beside(finished: Task, running: Task) -> bool:

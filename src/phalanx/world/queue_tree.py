@@ -141,6 +141,7 @@ def _ordered(
 def _inherit(queue: Queue, parent: Queue) -> Queue:
     return replace(
         queue,
+        consolidation=queue.consolidation and parent.consolidation,
         placement=queue.placement or parent.placement,
         preempt_min_runtime=_else(queue.preempt_min_runtime, parent.preempt_min_runtime),
         reclaim_min_runtime=_else(queue.reclaim_min_runtime, parent.reclaim_min_runtime),

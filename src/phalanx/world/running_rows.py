@@ -9,8 +9,10 @@ import numpy as np
 
 from phalanx.model.axis import Axis
 from phalanx.model.gang import Gang, leaves
+from phalanx.model.queue_table import QueueTable
 from phalanx.model.running import UNBUDGETED, RunningTable, nobody
 from phalanx.model.task import Shape, Task
+from phalanx.world.budgets import Budgets
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +63,18 @@ class RunningRows:
         now: float,
         axis: Axis,
         node_row: Mapping[str, int],
-        queue_row: Mapping[str, int],
+        queues: QueueTable,
         waiting: tuple[Shape, ...],
+        budgets: Budgets,
     ) -> tuple[RunningTable, tuple[Shape, ...]]:
         """Return the table, rows sorted by gang key, and the shapes: those of waiting tasks, then the others here."""
         if not self.wanted:
             return nobody(len(axis)), waiting
         kept = self._kept
-        if kept is None or kept[0] != axis or kept[1] is not node_row or kept[2] is not queue_row:
-            kept = self._kept = (axis, node_row, queue_row, self._build(now, axis, node_row, queue_row))
-        return self._with_shapes(kept[3], waiting)
+        if kept is None or kept[0] != axis or kept[1] is not node_row or kept[2] is not queues.row:
+            kept = self._kept = (axis, node_row, queues.row, self._build(now, axis, node_row, queues))
+        budget, left = budgets.columns(kept[3].uids)
+        return self._with_shapes(replace(kept[3], budget=budget, budgets=left), waiting)
 
     def _with_shapes(self, table: RunningTable, waiting: tuple[Shape, ...]) -> tuple[RunningTable, tuple[Shape, ...]]:
         """Number the shapes on top of those of waiting tasks."""
@@ -78,7 +82,7 @@ class RunningRows:
         rows = [number.setdefault(shape, len(number)) for shape in self._shapes]
         return replace(table, shape=np.array(rows, np.int64)[table.shape]), tuple(number)
 
-    def _build(self, now: float, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int]) -> RunningTable:
+    def _build(self, now: float, axis: Axis, node_row: Mapping[str, int], queues: QueueTable) -> RunningTable:
         found: list[_Found] = []
         for key in sorted(self._pieces):
             piece = self._pieces[key]
@@ -86,15 +90,18 @@ class RunningRows:
             if known:
                 found.append((key, piece, known))
         self._shapes = list(dict.fromkeys(shape for *_, known in found for _, shape in known))
-        return self._table(now, found, axis, node_row, queue_row) if found else nobody(len(axis))
+        return self._table(now, found, axis, node_row, queues) if found else nobody(len(axis))
 
     def _table(
-        self, now: float, found: list[_Found], axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int]
+        self, now: float, found: list[_Found], axis: Axis, node_row: Mapping[str, int], queues: QueueTable
     ) -> RunningTable:
         gangs = [piece.gang for _, piece, _ in found]
         tasks = [task for *_, known in found for task, _ in known]
         count = np.array([len(known) for *_, known in found], np.int64)
         number = {shape: row for row, shape in enumerate(self._shapes)}
+        queue = np.array([queues.row.get(piece.queue or "", -1) for _, piece, _ in found], np.int64)
+        stays = {name for name, row in queues.row.items() if not queues.queues[row].consolidation}
+        may = np.repeat(np.array([piece.queue not in stays for _, piece, _ in found], np.bool_), count)
         shape = np.array([number[own] for *_, known in found for _, own in known], np.int64)
         vectors = np.array([axis.vector(dict(shape.requests)) for shape in self._shapes], np.int64)
         return RunningTable(
@@ -104,14 +111,15 @@ class RunningRows:
             node=np.array([node_row[task.node or ""] for task in tasks], np.int64),
             shape=shape,
             requests=vectors[shape],
-            movable=np.array([task.controlled and task.movable for task in tasks], np.bool_),
+            movable=np.array([task.controlled and task.movable for task in tasks], np.bool_) & may,
+            # Another column with each cycle: see `table`.
             budget=np.full(len(tasks), UNBUDGETED),
             budgets=np.zeros(0, np.int64),
             gangs=tuple(gangs),
             first=np.cumsum(count) - count,
             count=count,
             needed=np.array([max(_minimum(piece.gang) - piece.finished, 0) for _, piece, _ in found], np.int64),
-            queue=np.array([queue_row.get(piece.queue or "", -1) for _, piece, _ in found], np.int64),
+            queue=queue,
             priority=np.array([gang.priority for gang in gangs], np.int64),
             preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
             created=np.array([gang.created for gang in gangs], np.float64),

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from phalanx.model.events import (
+    BudgetGone,
+    BudgetSeen,
     Event,
     GroupsGone,
     GroupsSeen,
@@ -32,8 +34,9 @@ from phalanx.model.plan import Bind, Nominate, Plan
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State, Task
 from phalanx.model.usage import Memory
+from phalanx.world.budgets import Budgets
 from phalanx.world.gang_rows import GangRows, amounts, next_turn
-from phalanx.world.gangs import THERE, Piece, assemble, credit, gang_key, with_labels
+from phalanx.world.gangs import THERE, assemble, credit, gang_key, piece_of, with_labels
 from phalanx.world.groups import look_up
 from phalanx.world.indexes import subtract, take_out
 from phalanx.world.node_rows import NodeRows
@@ -64,6 +67,7 @@ class World:
         self.groups: dict[str, GroupsSeen] = {}
         self.classes: dict[str, PriorityClassSeen] = {}
         self.queues = Queues()
+        self.budgets = Budgets()
         #: uids of the tasks that refer to an object, whether or not it is there.
         self._referring: dict[str, dict[str, None]] = {}
         #: Resource names in use, counted by who uses them: the axis of the next snapshot.
@@ -101,7 +105,7 @@ class World:
                 self._set_namespace(name, labels)
             case NamespaceGone(name):
                 self._set_namespace(name, None)
-            case GroupsSeen() | GroupsGone() | PriorityClassSeen() | PriorityClassGone():
+            case GroupsSeen() | GroupsGone() | PriorityClassSeen() | PriorityClassGone() | BudgetSeen() | BudgetGone():
                 self._apply_description(event)
             case QueueSeen() | QueueGone():
                 self.refused.pop(event.queue.object if isinstance(event, QueueSeen) else event.object, None)
@@ -109,8 +113,13 @@ class World:
             case Refused():
                 self._set_aside(event)
 
-    def _apply_description(self, event: GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone) -> None:
+    def _apply_description(
+        self, event: GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone | BudgetSeen | BudgetGone
+    ) -> None:
         match event:
+            case BudgetSeen() | BudgetGone():
+                self.refused.pop(f"PodDisruptionBudget {event.full_name}", None)
+                self.budgets.apply(event, self.tasks.values())
             case GroupsSeen(owner):
                 self._set_groups(owner, event)
             case GroupsGone(owner, uid):
@@ -157,6 +166,7 @@ class World:
         changed = bool(self._dirty_gangs) or self._node_rows.dirty or self.queues.stale
         if not self._waiting:
             return changed and bool(self.queues.seen)
+        changed = changed or (self._running_rows.wanted and self.budgets.stale)
         rested = any(until <= now for until, *_ in self._resting.values())
         return rested or changed or now >= self._next_turn
 
@@ -191,7 +201,7 @@ class World:
         queues = self.queues.compile(now, axis, nodes, self._tasks_on)
         gangs, tasks, shapes, requests, scored = self._gang_rows.tables(axis, nodes.row, queues.row)
         self.queues.waiting = gangs
-        running, every = self._running_rows.table(now, axis, nodes.row, queues.row, shapes)
+        running, every = self._running_rows.table(now, axis, nodes.row, queues, shapes, self.budgets)
         if len(every) > len(shapes):
             shapes, (requests, scored) = every, amounts(every, axis)
         self._next_turn = next_turn(gangs, now)
@@ -224,6 +234,7 @@ class World:
         if old is not None:
             self._unlink(old)
         self.tasks[task.uid] = task
+        self.budgets.put(task)
         self.resources.update(name for name, _ in task.shape.requests)
         if task.charged and task.node is not None:
             self.on_node.setdefault(task.node, {})[task.uid] = None
@@ -245,6 +256,7 @@ class World:
     def _drop_task(self, uid: str) -> None:
         old = self.tasks.pop(uid, None)
         if old is not None:
+            self.budgets.drop(old)
             self._unlink(old)
 
     def _unlink(self, task: Task) -> None:
@@ -323,6 +335,8 @@ class World:
         self.refused[event.object] = event
         if event.kind.partition(".")[0] == "Queue":
             self.queues.apply(event, self.resources)
+        if event.kind == "PodDisruptionBudget":
+            self.budgets.apply(event, self.tasks.values())
         if event.kind == "PriorityClass":
             self._set_class(event.name, None)
         if event.kind == "Node":
@@ -365,21 +379,11 @@ class World:
             _, why, ours = self._resting[key]
             gang = replace(gang, hold=why, failed=ours)
         queue = self.queues.put(key, said, gang, unfinished)
-        self._gang_rows.put(key, self._piece(gang, unfinished), queue)
-        counted, _ = credit(self.tasks[uid] for uid in self.members[key])
+        members = [self.tasks[uid] for uid in self.members[key]]
+        self._gang_rows.put(key, piece_of(gang, members, self._label_keys), queue)
+        counted, _ = credit(members)
         here = [(task, with_labels(task, self._label_keys)) for task in unfinished if task.state in THERE]
         self._running_rows.put(gang, here, counted, queue)
-
-    def _piece(self, gang: Gang, unfinished: list[Task]) -> Piece | None:
-        """Return what waits of a gang; None when nothing does."""
-        pending = [task for task in unfinished if task.state is State.PENDING]
-        if not pending:
-            return None
-        tasks = tuple(sorted(pending, key=lambda task: (task.created, task.name, task.uid)))
-        running, inside = credit(self.tasks[uid] for uid in self.members[gang.key])
-        shapes = tuple(with_labels(task, self._label_keys) for task in tasks)
-        present = sum(task.state in THERE for task in unfinished)
-        return Piece(gang, tasks, shapes, running, inside, present)
 
     def _gang(self, key: str, unfinished: list[Task]) -> tuple[Gang, Said]:
         """Return a gang and which queue it is in, by its object, its members, their namespace or by default."""

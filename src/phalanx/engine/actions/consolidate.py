@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from phalanx.engine.budgets import affords_together
 from phalanx.engine.making_room import Room, Steps, carry_out, needed, tasks_of, tried
 from phalanx.engine.moving import movable, move
 from phalanx.engine.policy import Policy
@@ -27,6 +28,7 @@ class Consolidate:
 
     moves: int | Literal["unlimited"] = 16
     name: ClassVar[str] = "consolidate"
+    reads_running: ClassVar[bool] = True
     evicts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -91,7 +93,7 @@ class Consolidate:
             for first in range(0, len(cheapest) - wanted + 1, wanted):
                 chosen = able_to_move[np.isin(on, cheapest[first : first + wanted])]
                 if int(units.count[chosen].sum()) <= most:
-                    yield chosen.tolist()
+                    yield affords_together(session, units.needs, chosen.tolist())
             wanted = 2 * wanted if 2 * wanted <= len(cheapest) else 0
 
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from phalanx.engine.budgets import affords_all
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.model.duration import Seconds
@@ -22,6 +23,7 @@ class EvictStale:
 
     grace: Seconds = _MINUTE
     name: ClassVar[str] = "evict_stale"
+    reads_running: ClassVar[bool] = True
     evicts: ClassVar[bool] = True
 
     def run(self, session: Session, policy: Policy) -> None:
@@ -38,6 +40,6 @@ class EvictStale:
                 continue
             tasks = np.arange(running.first[row], running.first[row] + running.count[row])
             left = tasks[session.columns["evicted"][tasks] == 0]
-            if len(left):
+            if len(left) and affords_all(session, left):
                 lost = f"{there} of the {running.needed[row]} that it needs are there"
                 session.evict_for(left, self.name, None, f"its gang is broken: {lost}")

@@ -11,7 +11,7 @@ from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
-from phalanx.engine.victims import VictimUnits, able
+from phalanx.engine.victims import VictimUnits, able, may_follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class Preempt:
     """Evict gangs of the same queue that are of strictly lower priority."""
 
     name: ClassVar[str] = "preempt"
+    reads_running: ClassVar[bool] = True
     evicts: ClassVar[bool] = True
 
     def run(self, session: Session, policy: Policy) -> None:
@@ -44,7 +45,8 @@ class Preempt:
         for victim in np.flatnonzero(mask).tolist():
             if not steps.take():
                 return
-            yield victim
+            if may_follow(session, units, victim):
+                yield victim
 
     def _why(self, session: Session, unit: Unit) -> str:
         return f"of higher priority in its queue ({session.snapshot.gangs.priority[unit.gang]})"

@@ -13,7 +13,7 @@ from phalanx.engine.rights import claim_of
 from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
-from phalanx.engine.victims import VictimUnits, able, by_queue
+from phalanx.engine.victims import VictimUnits, able, by_queue, may_follow
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class Reclaim:
     #: Whoever is entitled to what he has may still be moved, if there is another place for him.
     moving: bool = True
     name: ClassVar[str] = "reclaim"
+    reads_running: ClassVar[bool] = True
     evicts: ClassVar[bool] = True
 
     def run(self, session: Session, policy: Policy) -> None:
@@ -63,13 +64,14 @@ class Reclaim:
             sides = claim.parting(int(running.queue[units.gang[victim]]))
             if sides is None or self._protected(session, units, victim, sides[1]):
                 continue
-            if claim.may_take(*sides, units.gives[victim]):
+            if claim.may_take(*sides, units.gives[victim]) and may_follow(session, units, victim):
                 yield victim
             elif can_move[victim]:
                 others.append(victim)
         for victim in others:
-            illegal.add(victim)
-            yield victim
+            if may_follow(session, units, victim):
+                illegal.add(victim)
+                yield victim
 
     def _protected(self, session: Session, units: VictimUnits, victim: int, queue: int) -> bool:
         """A gang's minimum is safe for a while after its start."""

@@ -89,7 +89,8 @@ class ResourceFit(Plugin):
             short = left & ~small & ~kept & (spare < request[column])
             left &= ~(small | short | kept)
             if kept.any():
-                counts[f"keeping {names[column]} for pods nominated there"] += int(kept.sum())
+                whom = "pods nominated there" if session.hold is None else "others, for whom it is kept"
+                counts[f"keeping {names[column]} for {whom}"] += int(kept.sum())
             if short.any():
                 best = np.flatnonzero(short)[np.argmax(spare[short])]
                 free, of = (written(int(max(v, 0)), names[column]) for v in (spare[best], total[best]))

@@ -1,0 +1,76 @@
+"""Holding: a place and a time for a gang that waits, worked out from when running work is expected to end."""
+
+import numpy as np
+
+from phalanx.engine.making_room import tried
+from phalanx.engine.policy import Policy
+from phalanx.engine.session import SLACK, Hold, Kept, Session, Waiting
+from phalanx.engine.units import Unit
+from phalanx.model.axis import Float, Int
+from phalanx.model.queue import UNLIMITED
+
+
+def hold_for(session: Session, policy: Policy, unit: Unit) -> Hold | None:
+    """Keep the place where a unit can start first, or none where no expected end makes room for it.
+
+    From then on `Session.spare` keeps it: whoever will not be gone by then gets only what is left beside it.
+    """
+    ends = _ends(session)
+    known = np.flatnonzero(np.isfinite(ends) & (session.columns["evicted"] == 0))
+    moments = np.unique(ends[known])
+    start = session.checkpoint()
+    low, high, places = 0, len(moments), None
+    # The more has ended the more fits: halving finds the first moment.
+    while low < high:
+        middle = (low + high) // 2
+        session.evict(known[ends[known] <= moments[middle]])
+        found = tried(session, policy, unit)
+        session.rollback(start)
+        if found is None:
+            low = middle + 1
+        else:
+            high, places = middle, found
+    if places is None:
+        return None
+    hold = Hold(unit.gang, float(moments[high]))
+    session.columns[SLACK] = _slack(session, known[ends[known] <= hold.start], places)
+    _tell(session, hold, len(unit.tasks))
+    return hold
+
+
+def is_brief(session: Session, gang: int) -> bool:
+    """Tell whether a gang that starts now is expected to be gone when the place that is kept is needed."""
+    runtime = session.snapshot.gangs.gangs[gang].expected_runtime
+    return session.hold is not None and runtime is not None and session.snapshot.now + runtime <= session.hold.start
+
+
+def _ends(session: Session) -> Float:
+    """Return when each running task is expected to end; infinity where nobody said so. Overdue work ends any moment."""
+    running = session.snapshot.running
+    # A loop over the gangs that run, once a cycle.
+    runtimes = [np.inf if gang.expected_runtime is None else gang.expected_runtime for gang in running.gangs]
+    ends: Float = np.maximum(running.started + np.array(runtimes), session.snapshot.now)
+    return ends[running.gang]
+
+
+def _slack(session: Session, gone: Int, places: list[Kept]) -> Int:
+    """Return what is left beside the kept place when it is needed, [node, resource]; no bound on other nodes."""
+    running, snapshot = session.snapshot.running, session.snapshot
+    later = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
+    np.add.at(later, running.node[gone], running.requests[gone])
+    nodes = np.unique(np.concatenate([kept.nodes for kept in places]))
+    for kept in places:
+        np.add.at(later, kept.nodes, -snapshot.requests[snapshot.tasks.shape[kept.tasks]])
+    slack = np.full(later.shape, UNLIMITED, order="F")
+    slack[nodes] = later[nodes]
+    return slack
+
+
+def _tell(session: Session, hold: Hold, size: int) -> None:
+    """Add to the reason of the gang when it will start."""
+    minutes = (hold.start - session.snapshot.now) / 60
+    kept = "a place is" if size == 1 else f"{size} places are"
+    more = f"{kept} kept for it, and it starts in {minutes:.0f} min if all ends as expected"
+    for position, entry in enumerate(session.log):
+        if isinstance(entry, Waiting) and entry.gang == hold.gang:
+            session.log[position] = Waiting(entry.gang, entry.reason.adding(more))

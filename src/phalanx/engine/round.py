@@ -1,0 +1,183 @@
+"""A round: one pass over waiting units, in which each is placed or told why not."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from phalanx.engine.explain import ceiling, explain
+from phalanx.engine.holding import is_brief
+from phalanx.engine.placing import find, place
+from phalanx.engine.policy import Policy
+from phalanx.engine.session import Session
+from phalanx.engine.units import Unit, Units
+from phalanx.model.axis import Bool, Int
+from phalanx.model.plan import Code, Reason
+from phalanx.model.queue import Placement
+
+#: No state of a session has this number.
+NEVER = -1
+
+
+class Round:
+    """One pass over the units."""
+
+    def __init__(self, session: Session, policy: Policy, units: Units) -> None:
+        self.session, self.policy, self.units = session, policy, units
+        #: Gangs whose minimum found no place: growth of one that has not its minimum would split it.
+        self.without: set[int] = set()
+        self.wishes = _wishes(session, policy, units)
+        self.noting = [(plugin, plugin.minds(session, units)) for plugin in policy.noting]
+        #: By wish: the state of the session in which it was turned away (the last place: of no wish), and why.
+        self.turned_away_at = np.full(int(self.wishes.max(initial=-1)) + 2, NEVER)
+        self.reasons: dict[int, Reason] = {}
+        #: The last minimum of a gang that would fit if others were not there.
+        self.blocked: int | None = None
+        gangs = session.snapshot.gangs
+        # Whether a gang grows depends on whether its minimum was placed, so only what has no growth is decided in bulk.
+        single = (gangs.count[units.gang] == 1) | units.growth
+        self.bulk = (self.wishes >= 0) & (units.count == 1) & single
+
+    def decide(self, line: Int, *, alone: bool) -> int:
+        """Decide the first unit of a line, with those behind it for which that settles it; return how many."""
+        wish = int(self.wishes[line[0]])
+        if alone and self.bulk[line[0]]:
+            equal = _leading(line, lambda part: self.wishes[part] == wish)
+            if equal > 1:
+                self._place_alike(line[:equal])
+                return equal
+        unit = self.units.unit(int(line[0]))
+        if unit.gang in self.without:
+            return 1
+        if self.turned_away_at[wish] != self.session.version:
+            reason = _place_unit(self.session, self.policy, unit)
+            if reason is None:
+                return 1
+            if wish < 0:
+                self.tell(int(line[0]), reason)
+                return 1
+            self.turned_away_at[wish], self.reasons[wish] = self.session.version, reason
+        # What one was refused all that are equal to it are, as long as nothing is placed.
+        version = self.session.version
+        count = _leading(line, lambda part: self.turned_away_at[self.wishes[part]] == version)
+        for index in line[:count].tolist():
+            self.tell(index, self.reasons[int(self.wishes[index])])
+        return count
+
+    def tell(self, index: int, reason: Reason) -> None:
+        """Note why a unit waits."""
+        gang = int(self.units.gang[index])
+        if gang in self.without:
+            return
+        if not self.units.growth[index]:
+            self.without.add(gang)
+            if reason.code is Code.FULL and self.blocked is None:
+                self.blocked = index
+            for plugin, minds in self.noting:
+                if minds[index]:
+                    reason = plugin.refused(self.session, self.units.unit(index), reason, self._ceiling)
+        self.session.wait(gang, reason)
+
+    def _ceiling(self, shape: int) -> Int:
+        return ceiling(self.session, self.policy, shape)
+
+    def _place_alike(self, run: Int) -> None:
+        """Place as many of these equal tasks as fit, in their order; the others wait for the same reason."""
+        session, policy, units = self.session, self.policy, self.units
+        run = run[[gang not in self.without for gang in units.gang[run].tolist()]]
+        if not len(run):
+            return
+        tasks, gang = units.rows[units.first[run]], int(units.gang[run[0]])
+        shape = int(session.snapshot.tasks.shape[tasks[0]])
+        session.placement, session.brief = _placement(session, gang), is_brief(session, gang)
+        allowed = min((veto.copies(session, gang, shape) for veto in policy.counting), default=len(tasks))
+        nodes = find(session, policy, shape, min(len(tasks), allowed))
+        if len(nodes):
+            session.take(shape, tasks[: len(nodes)], nodes)
+        left = run[len(nodes) :]
+        if not len(left):
+            return
+        first = units.unit(int(left[0]))
+        reason = _vetoed(session, policy, first) or explain(session, policy, shape, 1, 0)
+        for index in left.tolist():
+            self.tell(index, reason)
+
+
+def wait_behind(round_: Round, line: Int) -> None:
+    """Tell those behind a blocked unit that they wait for it."""
+    assert round_.blocked is not None
+    name = round_.session.snapshot.gangs.gangs[int(round_.units.gang[round_.blocked])].name
+    reason = Reason(Code.FULL, f"behind {name}, which finds no place: nobody is passed over here")
+    for index in line.tolist():
+        round_.tell(index, reason)
+
+
+def _leading(line: Int, holds: Callable[[Int], Bool]) -> int:
+    """Return for how many units at the front of a line this holds."""
+    # Looked at in growing pieces: lines are long, and most such fronts are short or very long.
+    length = 0
+    while length < len(line):
+        piece = holds(line[length : 2 * length + 1])
+        if not piece.all():
+            return length + int(piece.argmin())
+        length += len(piece)
+    return length
+
+
+def _wishes(session: Session, policy: Policy, units: Units) -> Int:
+    """Return a number per unit: equal numbers wish for equally many tasks of one shape, for one queue.
+
+    In a backlog of equal gangs one refusal answers for all, as long as nothing was placed in between. Units with a
+    word of their own (a hold, a veto that does not only count, a nomination, several shapes) get -1.
+    """
+    wishes = np.full(len(units), -1)
+    if policy.choosy or not policy.by_count or not len(units) or bool(session.columns["held"].any()):
+        return wishes
+    shape = session.snapshot.tasks.shape[units.rows]
+    plain = units.count > 0
+    plain[list(units.holds)] = False
+    first, count = units.first[plain], units.count[plain]
+    # Rows of a unit lie together: the least and the greatest shape between its first and last row.
+    ends = np.stack([first, first + count], axis=1).ravel()
+    padded = np.append(shape, shape[-1:])
+    least = np.minimum.reduceat(padded, ends)[::2] if len(first) else first
+    greatest = np.maximum.reduceat(padded, ends)[::2] if len(first) else first
+    gangs, gang = session.snapshot.gangs, units.gang[plain]
+    # Kinds are numbered one column after the other, so that no product of them can wrap.
+    kind = least
+    brief = np.array([is_brief(session, one) for one in gang.tolist()]) if session.hold else units.growth[plain]
+    for column in (count, gangs.queue[gang], gangs.preemptible[gang], units.growth[plain], brief):
+        _, values = np.unique(column, return_inverse=True)
+        _, kind = np.unique(kind * (int(values.max(initial=0)) + 1) + values, return_inverse=True)
+    wishes[np.flatnonzero(plain)] = np.where(least == greatest, kind, -1)
+    return wishes
+
+
+def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
+    """Place one unit, or leave no trace of it. Return why some of it waits."""
+    if unit.hold is not None:
+        return unit.hold
+    reason = _vetoed(session, policy, unit)
+    if reason is not None:
+        return reason
+    start = session.checkpoint()
+    session.release_nominations(unit.gang)
+    session.placement, session.brief = _placement(session, unit.gang), is_brief(session, unit.gang)
+    taken = place(session, policy, unit)
+    reason = taken.reason
+    for veto in policy.vetoes:
+        reason = reason or veto.check(session, unit, taken)
+    if reason is not None:
+        session.rollback(start)
+        return reason
+    session.restore_nominations(unit.gang)
+    return None
+
+
+def _vetoed(session: Session, policy: Policy, unit: Unit) -> Reason | None:
+    """Return the first word against even trying."""
+    return next(filter(None, (veto.check(session, unit, None) for veto in policy.vetoes)), None)
+
+
+def _placement(session: Session, gang: int) -> Placement | None:
+    queue = int(session.snapshot.gangs.queue[gang])
+    return session.snapshot.queues.placement[queue] if queue >= 0 else None

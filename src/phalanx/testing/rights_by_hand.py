@@ -1,0 +1,111 @@
+"""From whom a queue may reclaim, as the rule is written (reclaim, conditions a to c), on plain dictionaries.
+
+Shares come in from outside: how the cluster is divided has an oracle of its own (`division_oracle`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from phalanx.model.queue import UNLIMITED, Queue
+from phalanx.model.task import Task
+from phalanx.testing.exhaustive import THERE, Amounts, Leaving, added, requests
+from phalanx.world.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class Books:
+    """What every queue has and is entitled to, by name, ancestors included. Every queue lists every resource here."""
+
+    queues: Mapping[str, Queue]
+    share: Mapping[str, Mapping[str, int]]
+    has: dict[str, Amounts]
+
+    def path(self, leaf: str) -> list[str]:
+        """Return a queue and all above it, the topmost last."""
+        found = [leaf]
+        while (above := self.queues[found[-1]].parent) is not None:
+            found.append(above)
+        return found
+
+    def charge(self, leaf: str, amounts: Mapping[str, int], sign: int = 1) -> None:
+        """Add to (or take from) a queue and all above it."""
+        for name in self.path(leaf):
+            for resource in self.queues[name].terms:
+                self.has[name][resource] += sign * amounts.get(resource, 0)
+
+    def entitled(self, leaf: str, ask: Mapping[str, int]) -> bool:
+        """With what it asks for the queue stays within its share."""
+        return all(
+            self.has[leaf][resource] + ask.get(resource, 0) <= self.share[leaf][resource]
+            for resource in self.queues[leaf].terms
+        )
+
+    def may_reclaim(self, leaf: str, ask: Mapping[str, int], victims: Sequence[Leaving]) -> bool:
+        """Tell whether a queue may take all these units from others for what it asks for."""
+        sides: dict[tuple[str, str], list[Leaving]] = {}
+        for unit in victims:
+            parted = self._parting(leaf, unit.tasks[0].queue or "")
+            if parted is None:
+                return False
+            sides.setdefault(parted, []).append(unit)
+        return self.entitled(leaf, ask) and all(
+            self._in_turn(mine, theirs, ask, taken) and self._fair(mine, theirs, ask, taken)
+            for (mine, theirs), taken in sides.items()
+        )
+
+    def _parting(self, mine: str, theirs: str) -> tuple[str, str] | None:
+        ours, others = self.path(mine), self.path(theirs)
+        while ours and others and ours[-1] == others[-1]:
+            ours.pop()
+            others.pop()
+        return (ours[-1], others[-1]) if ours and others else None
+
+    def _in_turn(self, mine: str, theirs: str, ask: Mapping[str, int], taken: Sequence[Leaving]) -> bool:
+        """(a) In some order, each unit is taken from a side that has too much until then.
+
+        What is too much once others have gone was too much before, so it is enough that one unit can be the last.
+        """
+        within = all(
+            self.has[mine][resource] + ask.get(resource, 0) <= terms.quota
+            for resource, terms in self.queues[mine].terms.items()
+        )
+        for last in taken:
+            gone = added(*(unit.gives for unit in taken if unit is not last))
+            for resource, terms in self.queues[theirs].terms.items():
+                left = self.has[theirs][resource] - gone.get(resource, 0)
+                may = min(terms.limit, max(terms.quota, self.share[theirs][resource]))
+                if terms.quota == UNLIMITED:
+                    may = terms.limit
+                if left > may or (within and left > terms.quota):
+                    return True
+        return False
+
+    def _fair(self, mine: str, theirs: str, ask: Mapping[str, int], taken: Sequence[Leaving]) -> bool:
+        """(b) We do not end above our share while they end no further above theirs."""
+        gone = added(*(unit.gives for unit in taken))
+        for resource in self.queues[mine].terms:
+            if not (ask.get(resource) or gone.get(resource)):
+                continue
+            share, their = self.share[mine][resource], self.share[theirs][resource]
+            if share == UNLIMITED or their <= 0:
+                continue
+            ours = self.has[mine][resource] + ask.get(resource, 0)
+            others = self.has[theirs][resource] - gone.get(resource, 0)
+            if ours > share and (share == 0 or Fraction(ours, share) >= Fraction(others, their)):
+                return False
+        return True
+
+
+def books(world: World, share: Mapping[str, Mapping[str, int]]) -> Books:
+    """Return the books of what runs now."""
+    queues = {seen.queue.name: seen.queue for seen in world.queues.seen.values()}
+    found = Books(queues, share, {name: dict.fromkeys(queue.terms, 0) for name, queue in queues.items()})
+    for task in running(world):
+        found.charge(task.queue or "", requests(task))
+    return found
+
+
+def running(world: World) -> Iterable[Task]:
+    """Return our tasks on nodes, those that leave not counted."""
+    return [task for task in world.tasks.values() if task.ours and task.state in THERE]

@@ -1,0 +1,179 @@
+"""Gaps before a place that is kept: used, but never at the cost of whom it is kept for."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phalanx.engine.core import decide
+from phalanx.model.events import NodeSeen, TaskSeen
+from phalanx.model.gang import Membership
+from phalanx.model.node import Node
+from phalanx.model.task import Shape, State, Task
+from phalanx.policy.load import parse_policy
+from phalanx.testing.scenario import check
+from phalanx.world.world import World
+
+BACKFILL = parse_policy("{extends: default, actions: [{name: allocate}, {name: backfill}]}", "backfill")
+STRICT = parse_policy("{extends: default, actions: [{name: allocate, arguments: {strict: true}}]}", "strict")
+
+
+def test_who_is_gone_in_time_uses_the_gap_and_who_is_not_waits() -> None:
+    check(
+        """
+        node  n1..n2  gpu=8
+        pod   r1      gpu=8 on=n1 runtime=2h
+        gang  big     members=2 gpu=8 created=10m
+        pod   long    gpu=1 created=20m runtime=5h
+        pod   short   gpu=1 created=30m runtime=1h
+        pod   silent  gpu=1 created=40m
+        """,
+        """
+        wait big 2 full: 2 needed together, 1 fit: 1 of 2 nodes has room, 1 short of nvidia.com/gpu (most free on one \
+node: 0 of 8); 2 places are kept for it, and it starts in 80 min if all ends as expected
+        wait long 1 full: …
+        bind short n2
+        wait silent 1 full: …
+        """,
+        BACKFILL,
+        now="40m",
+    )
+
+
+def test_what_is_left_beside_the_kept_place_is_for_everybody() -> None:
+    check(
+        """
+        node  n1..n2  gpu=8
+        pod   r1      gpu=8 on=n1 runtime=2h
+        gang  big     members=2 gpu=6 created=10m
+        pod   p1..p3  gpu=1 created=20m
+        """,
+        """
+        wait big 2 full: …
+        bind p1 n2
+        bind p2 n2
+        wait p3 1 full: …
+        """,
+        BACKFILL,
+    )
+
+
+def test_nodes_that_are_not_kept_are_for_everybody() -> None:
+    check(
+        """
+        node  n1..n3  gpu=8
+        pod   r1      gpu=8 on=n1 runtime=1h
+        pod   r2      gpu=6 on=n2 runtime=9h
+        gang  big     members=2 gpu=8 created=10m
+        pod   long    gpu=2 created=20m runtime=9h
+        """,
+        """
+        wait big 2 full: … 40 min if all ends as expected
+        bind long n2
+        """.replace(
+            "full: … 40 min",
+            "full: 2 needed together, 1 fit: 1 of 3 nodes has room, 2 short of nvidia.com/gpu "
+            "(most free on one node: 2 of 8); 2 places are kept for it, and it starts in 40 min",
+        ),
+        BACKFILL,
+    )
+
+
+def test_without_a_known_end_nothing_is_kept_and_others_pass() -> None:
+    check(
+        """
+        node  n1..n2  gpu=8
+        pod   r1      gpu=8 on=n1
+        gang  big     members=2 gpu=8 created=10m
+        pod   p       gpu=1 created=20m
+        """,
+        """
+        wait big 2 full: …
+        bind p n2
+        """,
+        BACKFILL,
+    )
+
+
+def test_strict_means_that_nobody_is_passed_over_in_his_queue() -> None:
+    check(
+        """
+        node  n1      gpu=8
+        queue a       quota:gpu=4
+        queue b       quota:gpu=4
+        pod   r       gpu=4 on=n1 queue=b
+        pod   big     gpu=8 queue=a
+        pod   small   gpu=1 queue=a created=1m
+        pod   other   gpu=1 queue=b created=1m
+        """,
+        """
+        bind other n1
+        wait big 1 full: …
+        wait small 1 full: behind big, which finds no place: nobody is passed over here
+        """,
+        STRICT,
+    )
+
+
+def _pod(name: str, gpus: int, runtime: int | None, node: str | None, created: float) -> Task:
+    shape = Shape((("nvidia.com/gpu", gpus * 1000), ("pods", 1)))
+    task = Task(name, "d", name, shape, created=created, expected_runtime=runtime)
+    return task if node is None else replace(task, state=State.RUNNING, node=node, started=0.0)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.sampled_from([None, 100, 200, 300]), st.integers(0, 2)), max_size=6),
+    st.integers(1, 3),
+    st.integers(1, 4),
+    st.lists(st.tuples(st.integers(1, 4), st.sampled_from([None, 50, 150, 400])), max_size=5),
+)
+def test_backfill_never_delays_the_gang_for_which_a_place_is_kept(
+    running: list[tuple[int, int | None, int]], members: int, gpus: int, others: list[tuple[int, int | None]]
+) -> None:
+    """The first moment at which it fits, if all ends as expected, is the same with and without the others."""
+    free = {f"n{number}": 4 for number in range(3)}
+    world = World()
+    world.look_for_victims(wanted=True)
+    for name in free:
+        world.apply(NodeSeen(Node(name, allocatable={"nvidia.com/gpu": 4000, "pods": 50})))
+    ends: list[tuple[float, str, int]] = []
+    for number, (size, runtime, at) in enumerate(running):
+        node = f"n{at}"
+        if free[node] >= size:
+            free[node] -= size
+            world.apply(TaskSeen(_pod(f"r{number}", size, runtime, node, 0.0)))
+            if runtime is not None:
+                ends.append((float(runtime), node, size))
+    said = Membership("d/big", members)
+    for number in range(members):
+        world.apply(TaskSeen(replace(_pod(f"big-{number}", gpus, None, None, 1.0), membership=said)))
+    for number, (size, runtime) in enumerate(others):
+        world.apply(TaskSeen(_pod(f"o{number}", size, runtime, None, 2.0 + number)))
+    now = 10.0
+    plan = decide(world.compile(now), BACKFILL)
+    if any(bind.gang == "d/big" for bind in plan.binds):
+        return
+
+    def first_start(ends: list[tuple[float, str, int]], free: dict[str, int]) -> float | None:
+        for moment in sorted({end for end, _, _ in ends}):
+            there = {
+                node: room + sum(size for end, at, size in ends if at == node and end <= moment)
+                for node, room in free.items()
+            }
+            if sum(room // gpus for room in there.values()) >= members:
+                return moment
+        return None
+
+    before = first_start(ends, free)
+    if before is None:
+        return
+    after_free = dict(free)
+    after_ends = list(ends)
+    for bind in plan.binds:
+        task = world.tasks[bind.uid]
+        size = dict(task.shape.requests)["nvidia.com/gpu"] // 1000
+        after_free[bind.node] -= size
+        if task.expected_runtime is not None:
+            after_ends.append((now + task.expected_runtime, bind.node, size))
+    assert first_start(after_ends, after_free) is not None
+    assert first_start(after_ends, after_free) <= max(before, now)  # type: ignore[operator]
