@@ -259,11 +259,12 @@ def test_a_gang_that_lost_a_member_is_made_whole_before_new_ones_start() -> None
     ]
 
 
-def test_a_more_important_gang_starts_before_a_broken_one_is_made_whole() -> None:
+def test_a_broken_gang_is_made_whole_before_a_more_important_one_starts() -> None:
+    """What it holds is of no use to anybody until it is whole."""
     fresh = [member("a", i, 2, gpus(1, priority=9), created=90.0) for i in range(2)]
     left = member("b", 0, 2, created=0.0, state=State.RUNNING, node="n1", started=1.0)
     again = member("b", 1, 2, created=0.0)
-    assert decided(node("n1", 3), *fresh, left, again)[:2] == ["bind a-0 n1", "bind a-1 n1"]
+    assert decided(node("n1", 3), *fresh, left, again)[0] == "bind b-1 n1"
 
 
 def test_a_gang_with_a_subgroup_below_its_minimum_is_a_broken_one() -> None:

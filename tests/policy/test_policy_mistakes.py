@@ -11,6 +11,7 @@ from phalanx.policy.load import PolicyError, parse_policy
 
 WEIGHTS = "allowed is a number from 0 to 1000000"
 NAMES = "allowed is a list of at least one scheduler name"
+ACTIONS = "allocate, backfill, consolidate, reclaim, preempt, evict_stale"
 NOTHING = "unknown argument (none is allowed here)"
 PRESETS = "default, kai, pod-by-pod"
 KEYS = "extends, schedulerNames, actions, plugins, share, search"
@@ -46,7 +47,7 @@ def test_all_mistakes_of_a_file_are_reported_in_its_order_each_at_its_line() -> 
           steps: 0
     """) == [
         f"my.yaml:2: shedulerNames: unknown key, did you mean schedulerNames? (allowed: {KEYS})",
-        "my.yaml:4: actions[0].name: 'alocate': unknown action, did you mean allocate? (allowed: allocate)",
+        f"my.yaml:4: actions[0].name: 'alocate': unknown action, did you mean allocate? (allowed: {ACTIONS})",
         "my.yaml:7: plugins[0].weight: found 'heavy', allowed is a number from 0 to 1000000",
         f"my.yaml:9: plugins[0].arguments.stratgy: {misspelt('strategy')} (allowed: strategy, resources, shape)",
         "my.yaml:11: plugins[0].arguments.resources['nvidia.com/gpu'].weight: found 2.5, allowed is a whole number",
@@ -89,13 +90,17 @@ def test_an_argument_says_what_it_may_be(arguments: str, said: str) -> None:
         ("actions: [allocate]", "actions[0]: found 'allocate', allowed is a map such as {name: …}"),
         ("actions: [{name: allocate, weight: 2}]", "actions[0].weight: unknown key (allowed: name, arguments)"),
         ("actions: [{name: allocate, arguments: 3}]", "actions[0].arguments: found 3, allowed is a map"),
-        ("actions: [{name: allocate, arguments: {moves: 3}}]", f"actions[0].arguments.moves: {NOTHING}"),
+        ("actions: [{name: preempt, arguments: {moves: 3}}]", f"actions[0].arguments.moves: {NOTHING}"),
         ("plugins:", "plugins: found null, allowed is a list of {name: …}"),
         ("plugins: [{weight: 3}]", "plugins[0].name: missing, allowed is a name"),
         ("plugins: [{name: gang}, {name: gang}]", "plugins[1].name: gang is listed already, as plugins[0]"),
         ("plugins: [{name: gang, weight: -1}]", f"plugins[0].weight: found -1, {WEIGHTS}"),
         ("plugins: [{name: gang, weight: .nan}]", f"plugins[0].weight: found nan, {WEIGHTS}"),
         ("plugins: [{name: gang, weight: 1000001}]", f"plugins[0].weight: found 1000001, {WEIGHTS}"),
+        (
+            "actions: [{name: consolidate, arguments: {moves: many}}]",
+            "actions[0].arguments.moves: found 'many', allowed is a whole number or unlimited",
+        ),
         ("share: quota_then_weight", "share: found 'quota_then_weight', allowed is a map with name, arguments"),
         ("share: {name: quota}", "share.name: 'quota': unknown share (allowed: quota_then_weight, weighted)"),
         ("share: {name: quota_then_weight, arguments: {k: -1}}", "share.arguments.k: found -1.0, allowed is 0 to 100"),

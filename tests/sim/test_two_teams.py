@@ -107,6 +107,7 @@ pod   b-1..b-1036     gpu=1 queue=team-b every=250s runtime=4h±50%
 )
 
 
+@pytest.mark.slow
 def test_under_steady_contention_each_team_has_its_weight_within_two_percent() -> None:
     run = ran(CONTENTION, until=3 * DAY)
     # On the first day jobs of one team have waited long enough to go first (ageing) and those of the other have not.
@@ -133,6 +134,7 @@ def test_in_the_example_each_team_has_its_guarantee_and_its_weight_of_the_rest()
 STARVED = (EXAMPLES / "two-teams-starved.scenario").read_text()
 
 
+@pytest.mark.slow
 def test_with_a_memory_the_team_that_was_starved_catches_up_and_then_has_its_weight() -> None:
     plain = ran(STARVED, replace(REMEMBERING, share=QuotaThenWeight()), until=4 * DAY)
     fair = ran(STARVED, REMEMBERING, until=4 * DAY)
@@ -142,9 +144,8 @@ def test_with_a_memory_the_team_that_was_starved_catches_up_and_then_has_its_wei
     # In the end both have their weight again.
     assert part(plain, 84, 96) == pytest.approx(0.50, abs=0.01)
     assert part(fair, 84, 96) == pytest.approx(0.50, abs=0.03)
-    # Of all that was used in four days.
-    assert part(plain, 0, 96) < 0.38
-    assert part(fair, 0, 96) > 0.42
+    # Of all that was used in four days: more than a third of what it lacked is made good. The rest has faded by then.
+    assert 0.5 - part(fair, 0, 96) < 2 / 3 * (0.5 - part(plain, 0, 96))
 
 
 # 4. A simulation that goes on where another one ended.
@@ -164,6 +165,7 @@ def usage(run: Simulator) -> Float:
     return run.world.compile(run.now).queues.usage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [7 * DAY, DAY / 2])
 def test_two_days_are_one_day_a_restart_from_the_file_and_another_day(window: float, tmp_path: Path) -> None:
     policy = replace(DEFAULT, share=QuotaThenWeight(memory=Memory(Seconds(window), Seconds(DAY))))

@@ -33,7 +33,7 @@ def hold_for(session: Session, policy: Policy, unit: Unit) -> Hold | None:
     if places is None:
         return None
     hold = Hold(unit.gang, float(moments[high]))
-    session.columns[SLACK] = _slack(session, known[ends[known] <= hold.start], places)
+    _keep(session, known[ends[known] <= hold.start], places)
     _tell(session, hold, len(unit.tasks))
     return hold
 
@@ -53,17 +53,16 @@ def _ends(session: Session) -> Float:
     return ends[running.gang]
 
 
-def _slack(session: Session, gone: Int, places: list[Kept]) -> Int:
-    """Return what is left beside the kept place when it is needed, [node, resource]; no bound on other nodes."""
+def _keep(session: Session, gone: Int, places: list[Kept]) -> None:
+    """Note what is left beside the kept place when it is needed; on other nodes there is no bound."""
     running, snapshot = session.snapshot.running, session.snapshot
     later = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
     np.add.at(later, running.node[gone], running.requests[gone])
     nodes = np.unique(np.concatenate([kept.nodes for kept in places]))
     for kept in places:
         np.add.at(later, kept.nodes, -snapshot.requests[snapshot.tasks.shape[kept.tasks]])
-    slack = np.full(later.shape, UNLIMITED, order="F")
-    slack[nodes] = later[nodes]
-    return slack
+    session.columns[SLACK] = np.full(later.shape, UNLIMITED, order="F")
+    session.write(SLACK, nodes, later[nodes])
 
 
 def _tell(session: Session, hold: Hold, size: int) -> None:

@@ -133,6 +133,8 @@ class _Converter:
         except msgspec.ValidationError as error:
             if hint in _WORDS:
                 return self._refuse(given, _WORDS[hint])
+            if typing.get_origin(hint) in {typing.Union, types.UnionType}:
+                return self._refuse(given, " or ".join(map(_described, typing.get_args(hint))))
             self.document.mistake(self.path, f"found {shown(given)}: {error}")
             return None
         if isinstance(made, float) and not math.isfinite(made):
@@ -144,3 +146,12 @@ class _Converter:
 
     def _refuse(self, given: Any, allowed: str) -> None:
         self.document.mistake(self.path, f"found {shown(given)}, allowed is {allowed}")
+
+
+def _described(hint: Any) -> str:
+    """Return what a type hint allows, in words."""
+    return (
+        ", ".join(map(str, typing.get_args(hint)))
+        if typing.get_origin(hint) is Literal
+        else _WORDS.get(hint, str(hint))
+    )

@@ -30,12 +30,16 @@ class Admission:
     priorities: dict[str, int] = field(default_factory=lambda: dict(_SYSTEM_CLASSES))
     #: The globalDefault class: (name, value). Of several the lowest counts, as in an API server.
     default: tuple[str, int] | None = None
+    #: Classes whose pods have nobody evicted for themselves.
+    meek: set[str] = field(default_factory=set[str])
     runtimes: dict[str, Object] = field(default_factory=dict[str, Object])
     _generated: Counter[str] = field(default_factory=Counter[str])
 
     def learn_priority(self, seen: PriorityClassSeen) -> None:
         """Take in a PriorityClass."""
         self.priorities[seen.name] = seen.value
+        if not seen.evicts:
+            self.meek.add(seen.name)
         if seen.default and (self.default is None or seen.value < self.default[1]):
             self.default = (seen.name, seen.value)
 
@@ -102,6 +106,9 @@ class Admission:
             spec["priority"] = self.priorities[name]
         elif not spec.get("nodeName"):
             return "spec.priorityClassName", f"found {shown(name)}, allowed is the name of a PriorityClass that exists"
+        given = spec.get("priorityClassName")
+        if isinstance(given, str) and given in self.meek and spec.get("preemptionPolicy") is None:
+            spec["preemptionPolicy"] = "Never"
         return None
 
     def _give_overhead(self, spec: dict[str, Any]) -> tuple[str, str] | None:

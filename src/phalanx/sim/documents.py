@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from phalanx.model.axis import is_extended
-from phalanx.sim.lines import NodeLine, PodLine, QueueLine
+from phalanx.sim.lines import BudgetLine, NodeLine, PodLine, QueueLine
 
 PODS_PER_NODE = "110"
 
@@ -44,6 +44,7 @@ def queue_document(queue: QueueLine) -> dict[str, Any]:
         "priority": queue.priority,
         "resources": resources or None,
         "borrowing": queue.borrowing,
+        "consolidation": queue.consolidation,
         "preemptMinRuntime": _duration(queue.preempt_min_runtime),
         "reclaimMinRuntime": _duration(queue.reclaim_min_runtime),
         "namespaces": queue.namespaces and list(queue.namespaces),
@@ -58,6 +59,21 @@ def queue_document(queue: QueueLine) -> dict[str, Any]:
             "creationTimestamp": timestamp(queue.created),
         },
         "spec": {field: value for field, value in spec.items() if value is not None},
+    }
+
+
+def budget_document(budget: BudgetLine) -> dict[str, Any]:
+    """Return a PodDisruptionBudget, as one that nobody has counted yet."""
+    spec: dict[str, Any] = {"selector": {"matchLabels": dict(budget.label)}}
+    if budget.min_available is not None:
+        spec["minAvailable"] = budget.min_available
+    else:
+        spec["maxUnavailable"] = budget.max_unavailable
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": budget.name, "namespace": budget.namespace, "uid": f"budget:{budget.name}"},
+        "spec": spec,
     }
 
 
@@ -84,7 +100,8 @@ def _annotations(pod: PodLine) -> dict[str, str]:
     texts: dict[str, object] = {
         "expected-runtime": pod.runtime and _duration(pod.runtime.seconds),
         "patience": _duration(pod.patience),
-        "preemptible": None if pod.preemptible is None else str(pod.preemptible).lower(),
+        "preemptible": _truth(pod.preemptible),
+        "movable": _truth(pod.movable),
     }
     if pod.members is not None:
         texts |= {
@@ -98,6 +115,10 @@ def _annotations(pod: PodLine) -> dict[str, str]:
             "topology-preferred": pod.topology_preferred,
         }
     return {key: str(text) for key, text in texts.items() if text is not None}
+
+
+def _truth(value: bool | None) -> str | None:
+    return None if value is None else str(value).lower()
 
 
 def _duration(seconds: float | None) -> str | None:
@@ -117,6 +138,8 @@ def _spec(pod: PodLine, scheduler: str) -> dict[str, Any]:
         "nodeSelector": dict(pod.select),
         "tolerations": [_toleration(*parts) for parts in pod.tolerate],
     }
+    if pod.preempts is False:
+        spec["preemptionPolicy"] = "Never"
     return spec if pod.on is None else {**spec, "nodeName": pod.on}
 
 

@@ -1,4 +1,4 @@
-"""What the lines of a scenario say: one value per node, per queue, per group of equal pods, per happening."""
+"""What the lines of a scenario say: one value per node, queue, budget, group of equal pods, or happening."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,11 +33,25 @@ class QueueLine:
     parent: str | None = None
     priority: int | None = None
     borrowing: bool | None = None
+    consolidation: bool | None = None
     preempt_min_runtime: float | None = None
     reclaim_min_runtime: float | None = None
     namespaces: tuple[str, ...] | None = None
     placement: str | None = None
     created: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetLine:
+    """One disruption budget, over the pods of its namespace that have all these labels."""
+
+    line: int
+    name: str
+    label: Mapping[str, str]
+    #: A number, or a percentage such as `50%`; one of the two is there.
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    namespace: str = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +84,9 @@ class PodLine:
     start_timeout: float | None = None
     patience: float | None = None
     preemptible: bool | None = None
+    movable: bool | None = None
+    #: False: others are not evicted for it.
+    preempts: bool | None = None
     topology_required: str | None = None
     topology_preferred: str | None = None
     controlled: bool = False
@@ -100,11 +117,12 @@ class ScaleLine:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What a text says, expanded: one entry per node, queue, gang or pod, in the order of the text."""
+    """What a text says, expanded: one entry per node, queue, budget, gang or pod, in the order of the text."""
 
     source: str = "scenario"
     nodes: list[NodeLine] = field(default_factory=list[NodeLine])
     queues: list[QueueLine] = field(default_factory=list[QueueLine])
+    budgets: list[BudgetLine] = field(default_factory=list[BudgetLine])
     pods: list[PodLine] = field(default_factory=list[PodLine])
     failures: list[FailLine] = field(default_factory=list[FailLine])
     scalings: list[ScaleLine] = field(default_factory=list[ScaleLine])

@@ -14,8 +14,8 @@ from phalanx.sim.manifests import Document
 
 #: Kinds that serve admission; a PriorityClass is an event as well, since groups name one too.
 _CLASSES = {"PriorityClass": "scheduling.k8s.io/", "RuntimeClass": "node.k8s.io/"}
-#: Kinds on which other pods depend: what their gang is, what their queue owns.
-_DESCRIBING = ("Workload", "PodGroup", "Queue")
+#: Kinds on which pods depend: what their gang is, what their queue owns, who must not be disturbed.
+_DESCRIBING = ("Workload", "PodGroup", "Queue", "PodDisruptionBudget")
 _WORKLOAD_API = "scheduling.k8s.io/"
 
 

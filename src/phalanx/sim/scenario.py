@@ -6,13 +6,22 @@ does not matter. Everything is checked here, so that a mistake names its line, t
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from phalanx.model.quantity import QuantityError, capacity, request, shown
 from phalanx.policy.spelling import nearest
 from phalanx.sim import words
-from phalanx.sim.lines import FailLine, NodeLine, PodLine, QueueLine, ScaleLine, Scenario, ScenarioError
+from phalanx.sim.lines import (
+    BudgetLine,
+    FailLine,
+    NodeLine,
+    PodLine,
+    QueueLine,
+    ScaleLine,
+    Scenario,
+    ScenarioError,
+)
 
 _RANGE = re.compile(r"(?P<stem>.*?)(?P<first>[0-9]{1,9})\.\.(?P<again>.*?)(?P<last>[0-9]{1,9})", re.ASCII)
 
@@ -53,6 +62,8 @@ def _read_line(scenario: Scenario, number: int, parts: list[str]) -> None:
                 scenario.nodes.append(NodeLine(**common))
             case "queue":
                 scenario.queues.append(QueueLine(**common))
+            case "budget":
+                scenario.budgets.append(BudgetLine(**common))
             case "fail":
                 scenario.failures.append(FailLine(lasts=common.pop("for", None), **common))
             case "scale":
@@ -88,6 +99,8 @@ def _read_words(kind: str, parts: list[str]) -> dict[str, Any]:
     missing = [word for word in words.NEEDED.get(kind, ()) if word not in found]
     if missing:
         raise ValueError(f"{missing[0]}: missing, allowed is {missing[0]}=…")
+    if kind == "budget" and len({"min-available", "max-unavailable"} & set(found)) != 1:
+        raise ValueError("allowed is one of min-available=… and max-unavailable=…")
     fields = {word.replace("-", "_"): value for word, value in found.items()}
     return fields | keyed | ({"amounts": amounts} if words.has_amounts(kind) else {})
 
@@ -188,13 +201,9 @@ def _across(scenario: Scenario) -> Iterator[tuple[int, str]]:
     nodes = Counter(node.name for node in scenario.nodes)
     gangs = sorted({pod.name for pod in scenario.pods if pod.members is not None})
     groups = {(pod.namespace, pod.name, pod.subgroup) for pod in scenario.pods if pod.members is not None}
-    for node in scenario.nodes:
-        if nodes[node.name] > 1:
-            yield node.line, f"node {node.name}: found {nodes[node.name]} nodes of this name, allowed is one"
-    queues = Counter(queue.name for queue in scenario.queues)
-    for queue in scenario.queues:
-        if queues[queue.name] > 1:
-            yield queue.line, f"queue {queue.name}: found {queues[queue.name]} queues of this name, allowed is one"
+    yield from _twice("node", scenario.nodes)
+    yield from _twice("queue", scenario.queues)
+    yield from _twice("budget", scenario.budgets)
     for failure in scenario.failures:
         if failure.name not in nodes:
             yield failure.line, f"fail {failure.name}: no node has this name{_meant(failure.name, nodes)}"
@@ -203,6 +212,15 @@ def _across(scenario: Scenario) -> Iterator[tuple[int, str]]:
             what = f"subgroup {scaling.subgroup} of a gang" if scaling.subgroup else "gang without subgroups"
             yield scaling.line, f"scale {scaling.name}: no {what} has this name{_meant(scaling.name, gangs)}"
     yield from _across_pods(scenario, nodes)
+
+
+def _twice(kind: str, lines: Sequence[NodeLine | QueueLine | BudgetLine]) -> Iterator[tuple[int, str]]:
+    """Yield the lines whose name another one of the kind has."""
+    counts = Counter((getattr(line, "namespace", ""), line.name) for line in lines)
+    for line in lines:
+        count = counts[getattr(line, "namespace", ""), line.name]
+        if count > 1:
+            yield line.line, f"{kind} {line.name}: found {count} {kind}s of this name, allowed is one"
 
 
 def _across_pods(scenario: Scenario, nodes: Counter[str]) -> Iterator[tuple[int, str]]:

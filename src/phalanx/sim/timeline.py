@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from phalanx.dialects.read import read
-from phalanx.model.events import Event, NodeSeen, QueueSeen, TaskSeen
+from phalanx.model.events import BudgetSeen, Event, NodeSeen, QueueSeen, TaskSeen
 from phalanx.model.node import Node
 from phalanx.model.task import Task
-from phalanx.sim.documents import node_document, pod_document, queue_document
-from phalanx.sim.lines import NodeLine, PodLine, QueueLine, ScaleLine, Scenario, ScenarioError
+from phalanx.sim.documents import budget_document, node_document, pod_document, queue_document
+from phalanx.sim.lines import BudgetLine, NodeLine, PodLine, QueueLine, ScaleLine, Scenario, ScenarioError
 from phalanx.sim.words import Runtime
 
 
@@ -73,8 +73,8 @@ class _Member:
 
 #: Words that hold for a gang as a whole: a line that leaves one out takes it from the first that has it.
 _GANG_WIDE = (
-    "minimum", "maximum", "runtime", "start_timeout", "patience", "preemptible", "topology_required",
-    "topology_preferred", "queue", "scheduler",
+    "minimum", "maximum", "runtime", "start_timeout", "patience", "preemptible", "preempts",
+    "topology_required", "topology_preferred", "queue", "scheduler",
 )  # fmt: skip
 
 
@@ -101,8 +101,9 @@ def timeline(scenario: Scenario, seed: int = 0, schedulers: Sequence[str] = ("ph
         if failure.lasts is not None:
             happenings.append((failure.at + failure.lasts, Return(failure.name)))
     nodes = tuple(_node(scenario, line) for line in scenario.nodes)
-    queues = tuple(_queue(scenario, line) for line in scenario.queues)
-    return Timeline(nodes, tuple(sorted(happenings, key=lambda timed: timed[0])), runtimes, queues)
+    others: list[Event] = [_queue(scenario, line) for line in scenario.queues]
+    others += [_budget(scenario, line) for line in scenario.budgets]
+    return Timeline(nodes, tuple(sorted(happenings, key=lambda timed: timed[0])), runtimes, tuple(others))
 
 
 def _filled(lines: list[PodLine]) -> list[PodLine]:
@@ -188,6 +189,13 @@ def _node(scenario: Scenario, line: NodeLine) -> Node:
 def _queue(scenario: Scenario, line: QueueLine) -> QueueSeen:
     event = read(queue_document(line), ())
     if isinstance(event, QueueSeen):
+        return event
+    raise ScenarioError(f"{scenario.source}:{line.line}: {event}")
+
+
+def _budget(scenario: Scenario, line: BudgetLine) -> BudgetSeen:
+    event = read(budget_document(line), ())
+    if isinstance(event, BudgetSeen):
         return event
     raise ScenarioError(f"{scenario.source}:{line.line}: {event}")
 

@@ -92,6 +92,15 @@ def weight(text: str) -> float:
     return float(text) if "." in text else int(text)
 
 
+def portion(text: str) -> int | str:
+    """Read a number of pods, or a percentage of them."""
+    if re.fullmatch(r"[0-9]{1,2}%|100%", text, re.ASCII):
+        return text
+    if re.fullmatch(r"[0-9]{1,6}", text, re.ASCII) and int(text) <= COUNT_MAX:
+        return int(text)
+    raise ValueError(f"allowed is a whole number from 0 to {COUNT_MAX}, or a percentage from 0% to 100%")
+
+
 def truth(text: str) -> bool:
     """Read true or false."""
     if text not in {"true", "false"}:
@@ -103,6 +112,7 @@ def truth(text: str) -> bool:
 _POD: dict[str, Reader] = {
     "created": seconds, "every": seconds, "on": name, "runtime": runtime, "priority": priority, "port": port,
     "namespace": name, "scheduler": name, "queue": name, "patience": seconds, "preemptible": truth,
+    "movable": truth, "preempts": truth,
 }  # fmt: skip
 _GANG: dict[str, Reader] = {
     "members": count(1), "minimum": count(1), "maximum": count(1), "subgroup": name,
@@ -111,13 +121,14 @@ _GANG: dict[str, Reader] = {
 }  # fmt: skip
 _QUEUE: dict[str, Reader] = {
     "parent": name, "priority": priority, "namespaces": names, "placement": placement, "borrowing": truth,
-    "preempt-min-runtime": seconds, "reclaim-min-runtime": seconds, "created": seconds,
+    "consolidation": truth, "preempt-min-runtime": seconds, "reclaim-min-runtime": seconds, "created": seconds,
 }  # fmt: skip
 
 #: Per kind of line: the words with a value.
 VALUES: Mapping[str, Mapping[str, Reader]] = {
     "node": {},
     "queue": _QUEUE,
+    "budget": {"min-available": portion, "max-unavailable": portion, "namespace": name},
     "gang": _POD | _GANG,
     "pod": _POD,
     "fail": {"at": seconds, "for": seconds},
@@ -129,6 +140,7 @@ FLAGS: Mapping[str, tuple[str, ...]] = {"node": ("cordoned", "not-ready"), "pod"
 PREFIXES: Mapping[str, tuple[str, ...]] = {
     "node": ("label:", "taint:"),
     "queue": ("quota:", "limit:", "weight:"),
+    "budget": ("label:",),
     "gang": ("label:", "select:", "tolerate:"),
     "pod": ("label:", "select:", "tolerate:"),
 }

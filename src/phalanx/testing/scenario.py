@@ -63,7 +63,9 @@ def _plans(given: str, policy: str | Policy, now: str | None, cycles: int) -> It
     laid_out = timeline(read_scenario(dedent(given)), schedulers=chosen.scheduler_names)
     arrivals = [(at, one.task) for at, one in laid_out.happenings if isinstance(one, Arrive)]
     if len(arrivals) < len(laid_out.happenings):
-        raise ScenarioError("scenario: fail and scale happen over time, allowed here are node, queue, gang and pod")
+        raise ScenarioError(
+            "scenario: fail and scale happen over time, allowed here are node, queue, budget, gang and pod"
+        )
     moment = max((at for at, _ in arrivals), default=0.0) if now is None else seconds(now)
     world = World(chosen.label_keys)
     for node in laid_out.nodes:
