@@ -33,7 +33,7 @@ WHOLE: dict[str, Any] = {
             "cpu": {"quota": "unlimited"},
             "memory": {"quota": "1.5Gi", "limit": "unlimited", "weight": 2},
         },
-        "borrowing": False, "preemptMinRuntime": "10m", "reclaimMinRuntime": "1h30m",
+        "borrowing": False, "consolidation": False, "preemptMinRuntime": "10m", "reclaimMinRuntime": "1h30m",
         "namespaces": ["team-a", "team-a-dev"], "placement": "spread",
     },
     "status": {"pending": 3},
@@ -65,7 +65,7 @@ def test_every_field_is_read_and_in_smallest_units() -> None:
             "memory": Terms(1_610_612_736, UNLIMITED, 2000),
             "nvidia.com/gpu": Terms(8000, 16000, 500),
         },
-        borrowing=False, preempt_min_runtime=600.0, reclaim_min_runtime=5400.0,
+        borrowing=False, consolidation=False, preempt_min_runtime=600.0, reclaim_min_runtime=5400.0,
         namespaces=frozenset({"team-a", "team-a-dev"}), placement="spread", created=1_793_534_400.0, uid="q-1",
     )  # fmt: skip
     assert read(WHOLE, []) == QueueSeen(expected, API, 3, {"pending": 3})
@@ -107,6 +107,7 @@ def test_a_status_that_somebody_broke_does_not_cost_the_queue() -> None:
         ({"parent": 5}, "parent", "found 5, allowed is a string (put it in quotes)"),
         ({"priority": 2**31}, "priority", "found 2147483648, allowed is a whole number <= 2147483647"),
         ({"priority": "high"}, "priority", "found 'high', allowed is a whole number"),
+        ({"consolidation": "no"}, "consolidation", "found 'no', allowed is true or false"),
         ({"borrowing": "yes"}, "borrowing", "found 'yes', allowed is true or false"),
         ({"preemptMinRuntime": "soon"}, "preemptMinRuntime", f"found 'soon', allowed is {DURATION}"),
         ({"reclaimMinRuntime": "-5s"}, "reclaimMinRuntime", f"found '-5s', allowed is {DURATION}"),

@@ -294,3 +294,26 @@ def test_a_gang_that_waited_long_enough_goes_before_queues_that_have_less() -> N
         """
     check(given, "bind p1 n1\nbind p2 n1\nwait big 2 full: …", now="2h")
     check(given, "bind big-0 n1\nbind big-1 n1\nwait p1 1 full: …\nwait p2 1 full: …", now="6h")
+
+
+def test_a_long_line_of_old_gangs_does_not_give_a_queue_more_than_its_share() -> None:
+    check(
+        """
+        node  n1      gpu=4
+        queue a       quota:gpu=1 weight:gpu=0
+        queue b       quota:gpu=3 weight:gpu=0
+        pod   a1..a4  gpu=1 queue=a
+        pod   b1..b4  gpu=1 queue=b created=5h
+        """,
+        """
+        bind a1 n1
+        bind b1 n1
+        bind b2 n1
+        bind b3 n1
+        wait b4 1 full: …
+        wait a2 1 full: …
+        wait a3 1 full: …
+        wait a4 1 full: …
+        """,
+        now="7h",
+    )

@@ -131,3 +131,16 @@ def test_an_admitted_object_is_a_copy() -> None:
     given = pod(spec)
     Admission().admit(given)
     assert given == pod({"containers": [{"resources": {"limits": {"cpu": 1}}}]})
+
+
+def test_a_class_that_never_preempts_says_so_for_its_pods() -> None:
+    meek = PriorityClassSeen("meek", 7, evicts=False)
+    filled = {"priorityClassName": "meek", "priority": 7, "preemptionPolicy": "Never"}
+    assert admitted({"priorityClassName": "meek"}, meek) == filled
+    assert admitted({}, PriorityClassSeen("meek", 7, default=True, evicts=False)) == filled
+    assert admitted({"priorityClassName": "bold"}, meek, PriorityClassSeen("bold", 7)) == {
+        "priorityClassName": "bold",
+        "priority": 7,
+    }
+    # A pod that has a priority was admitted by a real API server, and has its own word.
+    assert admitted({"priorityClassName": "meek", "priority": 7}, meek) == {"priorityClassName": "meek", "priority": 7}

@@ -39,6 +39,11 @@ def test_what_a_child_does_not_say_is_its_parents() -> None:
     assert found.queues[1].placement == "spread"
 
 
+def test_below_a_queue_of_which_nothing_is_moved_nothing_is_moved_whatever_it_says() -> None:
+    found = tree(Queue("top", consolidation=False), Queue("low", parent="top"), Queue("other"))
+    assert {queue.name: queue.consolidation for queue in found.queues} == {"top": False, "low": False, "other": True}
+
+
 def test_a_missing_parent_sets_its_subtree_aside_and_nobody_else() -> None:
     found = tree(Queue("a", parent="research"), Queue("b", parent="a"), Queue("c", parent="b"), Queue("ok"))
     assert names(found) == ["ok"]

@@ -29,7 +29,9 @@ def open_session(snapshot: Snapshot, policy: Policy) -> Session:
     columns = {name: array for _, own in declared for name, array in own.items()}
     charges = tuple(plugin.charge for plugin, own in declared if own)
     shares = policy.share.deserved(snapshot) if policy.share is not None and snapshot.queues.resources else None
-    return Session.open(snapshot, columns, charges, lambda session, unit: place(session, policy, unit), shares)
+    session = Session.open(snapshot, columns, charges, lambda session, unit: place(session, policy, unit), shares)
+    session.charge_nominations()
+    return session
 
 
 def _steps(session: Session, policy: Policy) -> tuple[Step, ...]:

@@ -71,8 +71,9 @@ def make_room(
             enough, places = middle, found_there
     session.rollback(start)
     assert places is not None, "the loop above ends with places or not here"
-    chosen = needed(session, units, front[:enough], places)
-    return Room(_with_bounds(session, policy, unit, units, front[:enough], chosen), places)
+    room = Room(needed(session, units, front[:enough], places), places)
+    room = _spare_more(session, policy, unit, units, room, steps)
+    return Room(_with_bounds(session, policy, unit, units, front[:enough], room.victims), room.places)
 
 
 def carry_out(session: Session, unit: Unit, room: Room, units: VictimUnits, action: str, why: str) -> None:
@@ -87,10 +88,12 @@ def carry_out(session: Session, unit: Unit, room: Room, units: VictimUnits, acti
 
 def tried(session: Session, policy: Policy, unit: Unit) -> list[Kept] | None:
     """Return where the unit would go once all that leaves has left, or None; leave no trace."""
-    if _forbidden(session, policy, unit):
-        return None
     start = session.checkpoint()
+    # First: what is promised to the unit itself must not count against it.
     session.release_nominations(unit.gang)
+    if _forbidden(session, policy, unit):
+        session.rollback(start)
+        return None
     noted = len(session.log)
     session.ahead = session.curt = True
     taken = place(session, policy, unit)
@@ -100,12 +103,51 @@ def tried(session: Session, policy: Policy, unit: Unit) -> list[Kept] | None:
     return found
 
 
+def _spare_more(session: Session, policy: Policy, unit: Unit, units: VictimUnits, room: Room, steps: Steps) -> Room:
+    """Return room with fewer victims, if other places need fewer: half of them at a time, then half of that."""
+    if not _more_than_enough(session, unit, units, room.victims):
+        return room
+    start = session.checkpoint()
+    # Whoever would be last to go is kept back first.
+    groups = [room.victims[::-1]]
+    while groups:
+        group = groups.pop(0)
+        leaving = {int(units.gang[victim]) for victim in room.victims if units.core[victim] and victim not in group}
+        back = {victim for victim in group if int(units.gang[victim]) not in leaving}
+        fewer = [victim for victim in room.victims if victim not in back]
+        if back and len(fewer) < len(room.victims) and steps.take():
+            session.evict(tasks_of(units, fewer))
+            places = tried(session, policy, unit)
+            session.rollback(start)
+            if places is not None:
+                room = Room(needed(session, units, fewer, places), places)
+                continue
+        if len(group) > 1:
+            groups[:0] = [group[: len(group) // 2], group[len(group) // 2 :]]
+    return room
+
+
+def _more_than_enough(session: Session, unit: Unit, units: VictimUnits, victims: list[int]) -> bool:
+    """Tell whether the smallest victim could stay if only the amounts on all nodes together counted."""
+    snapshot, tasks = session.snapshot, tasks_of(units, victims)
+    ask = snapshot.requests[snapshot.tasks.shape[unit.tasks]].sum(axis=0)
+    session.ahead = True
+    there = [int(np.maximum(session.spare(column), 0).sum()) for column in range(len(ask))]
+    session.ahead = False
+    given = snapshot.running.requests[tasks].sum(axis=0)
+    least = np.min(
+        [snapshot.running.requests[units.tasks(victim)].sum(axis=0) for victim in victims], axis=0, initial=2**62
+    )
+    return bool((there + given - least >= ask)[ask > 0].all())
+
+
 def _with_bounds(
     session: Session, policy: Policy, unit: Unit, units: VictimUnits, front: list[int], chosen: list[int]
 ) -> list[int]:
     """Return the chosen victims with as many more as it takes to come below the bounds of the queues again."""
     start = session.checkpoint()
     others = [victim for victim in front if victim not in set(chosen)]
+    session.release_nominations(unit.gang)
     session.evict(tasks_of(units, chosen))
     while others and _forbidden(session, policy, unit):
         chosen = [*chosen, others.pop(0)]

@@ -5,6 +5,7 @@ import numpy as np
 from phalanx.engine.placing import find
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
+from phalanx.engine.units import Unit
 from phalanx.engine.victims import VictimUnits
 from phalanx.model.axis import Bool, Int
 
@@ -40,3 +41,11 @@ def move(session: Session, policy: Policy, moved: Int) -> bool:
         cost = running.requests[own][:, table.columns].sum(axis=0)
         session.write("queue_allocated", path, session.columns["queue_allocated"][path] + cost)
     return True
+
+
+def within_limits(session: Session, unit: Unit) -> bool:
+    """Tell whether no queue above a unit that was placed is beyond its limit, whoever was moved included."""
+    snapshot, table = session.snapshot, session.snapshot.queues
+    path = table.paths[int(snapshot.gangs.queue[unit.gang])]
+    asked = snapshot.requests[snapshot.tasks.shape[unit.tasks]][:, table.columns].sum(axis=0) > 0
+    return bool((session.columns["queue_allocated"][path] <= table.limit[path])[:, asked].all())

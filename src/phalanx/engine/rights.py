@@ -37,7 +37,7 @@ class Claim:
         return (self._keeps_share(theirs) or self._needs_quota(mine, theirs)) and self._fair(mine, theirs, gives)
 
     def _keeps_share(self, theirs: int) -> bool:
-        """They have more than they may have."""
+        """They have more than they may have of something."""
         table, has = self.session.snapshot.queues, self._has(theirs)
         share, quota, limit = (self._row(rows, theirs) for rows in (self.session.shares, table.quota, table.limit))
         for column in self._measured(theirs):
@@ -48,11 +48,12 @@ class Claim:
         return False
 
     def _needs_quota(self, mine: int, theirs: int) -> bool:
-        """We stay within our quota, and they are beyond theirs."""
+        """We stay within our quota, and they are beyond theirs in something that counts for both."""
         table, has, other = self.session.snapshot.queues, self._has(mine), self._has(theirs)
         ours, their = self._row(table.quota, mine), self._row(table.quota, theirs)
-        within = all(has[column] + self.ask[column] <= ours[column] for column in self._measured(mine))
-        return within and any(other[column] > their[column] for column in self._measured(theirs))
+        measured = self._measured(mine)
+        within = all(has[column] + self.ask[column] <= ours[column] for column in measured)
+        return within and any(other[column] > their[column] for column in self._measured(theirs) if column in measured)
 
     def _fair(self, mine: int, theirs: int, gives: Int) -> bool:
         """We must not end above our share while they are no further above theirs."""

@@ -156,11 +156,13 @@ def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
     """Place one unit, or leave no trace of it. Return why some of it waits."""
     if unit.hold is not None:
         return unit.hold
+    start = session.checkpoint()
+    # First: what is promised to the unit itself must not count against it.
+    session.release_nominations(unit.gang)
     reason = _vetoed(session, policy, unit)
     if reason is not None:
+        session.rollback(start)
         return reason
-    start = session.checkpoint()
-    session.release_nominations(unit.gang)
     session.placement, session.brief = _placement(session, unit.gang), is_brief(session, unit.gang)
     taken = place(session, policy, unit)
     reason = taken.reason

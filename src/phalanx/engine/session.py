@@ -228,14 +228,17 @@ class Session:
         ordered = tasks[np.argsort(self.snapshot.running.budget[tasks] < 0, kind="stable")]
         self.log.append(Evicted(ordered, action, gang, why))
 
-    def _charge_queue(self, shape: int, tasks: Int) -> None:
+    def _charge_queue(self, shape: int, tasks: Int, sign: int = 1) -> None:
         """Charge the queue of these tasks, which is one, and all above it."""
         table, gangs = self.snapshot.queues, self.snapshot.gangs
         if not table.resources:
             return
         gang = self.snapshot.tasks.gang[tasks[0]]
-        path = table.paths[int(gangs.queue[gang])]
-        cost = len(tasks) * self.snapshot.requests[shape, table.columns]
+        queue = int(gangs.queue[gang])
+        if queue < 0:
+            return
+        path = table.paths[queue]
+        cost = sign * len(tasks) * self.snapshot.requests[shape, table.columns]
         self.write("queue_allocated", path, self.columns["queue_allocated"][path] + cost)
         if not gangs.preemptible[gang]:
             self.write("queue_fixed", path, self.columns["queue_fixed"][path] + cost)
@@ -259,6 +262,13 @@ class Session:
             row = tasks.nominated[task : task + 1]
             request = self.snapshot.requests[tasks.shape[task]]
             self.write("held", row, np.maximum(self.columns["held"][row] + sign * request, 0))
+            self._charge_queue(int(tasks.shape[task]), np.array([task]), sign)
+
+    def charge_nominations(self) -> None:
+        """Charge queues with what is nominated to their tasks: it is promised, to them and to nobody else."""
+        tasks = self.snapshot.tasks
+        for task in np.flatnonzero((tasks.nominated >= 0) & (self.snapshot.gangs.queue[tasks.gang] >= 0)).tolist():
+            self._charge_queue(int(tasks.shape[task]), np.array([task]))
 
     def once(self, key: object, answer: Callable[[], T], *, static: bool = False) -> T:
         """Return an answer, worked out once for the present state of the columns (static: for any state)."""

@@ -52,6 +52,9 @@ class Consolidate:
         """Make room for one unit, if there is room enough in all and only its pieces lie apart."""
         if not session.snapshot.gangs.preemptible[unit.gang] or not _enough(session, unit):
             return False
+        if any(veto.check(session, unit, None) is not None for veto in policy.vetoes):
+            # Whoever is moved comes back, so moving gives nobody room below a bound.
+            return False
         start = session.checkpoint()
         for victims in self._choices(session, unit, units):
             if not steps.take():

@@ -7,13 +7,14 @@ from typing import ClassVar
 import numpy as np
 
 from phalanx.engine.making_room import Steps, carry_out, make_room, tasks_of
-from phalanx.engine.moving import movable, move
+from phalanx.engine.moving import movable, move, within_limits
 from phalanx.engine.policy import Policy
-from phalanx.engine.rights import claim_of
+from phalanx.engine.rights import Claim, claim_of
 from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
 from phalanx.engine.victims import VictimUnits, able, by_queue, may_follow
+from phalanx.model.axis import Bool, Int
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +33,47 @@ class Reclaim:
 
     def _attempt(self, session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> bool:
         """Make room for one unit."""
+        claim = claim_of(session, unit)
+        if not session.snapshot.queues.resources or not claim.entitled():
+            return False
+        mask = able(session, units) & (session.snapshot.running.queue[units.gang] != claim.leaf)
+        orders = tuple(plugin for plugin in policy.queue_orders if getattr(plugin, "finds_victims", False))
+        fair = (victim for victim, _ in by_queue(session, orders, units, np.flatnonzero(mask)))
+        # What is taken first may be all that may be taken, and of no help: then whoever helps most comes first.
+        helpful = iter(_most_helpful(session, unit, units, mask).tolist())
+        return any(self._along(session, policy, unit, units, line, claim, steps) for line in (fair, helpful))
+
+    def _along(
+        self,
+        session: Session,
+        policy: Policy,
+        unit: Unit,
+        units: VictimUnits,
+        line: Iterator[int],
+        claim: Claim,
+        steps: Steps,
+    ) -> bool:
+        """Make room for one unit with victims of one line."""
         start = session.checkpoint()
         illegal: set[int] = set()
-        line = self._line(session, policy, unit, units, steps, illegal)
-        room = make_room(session, policy, unit, units, line, steps)
+        room = make_room(session, policy, unit, units, self._legal(session, units, line, claim, steps, illegal), steps)
         if room is None:
             return False
         carry_out(session, unit, room, units, self.name, self._why(session, unit))
         moved = [victim for victim in room.victims if victim in illegal]
-        if moved and not move(session, policy, tasks_of(units, moved)):
+        if moved and not (move(session, policy, tasks_of(units, moved)) and within_limits(session, unit)):
             session.rollback(start)
             return False
         return True
 
-    def _line(
-        self, session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps, illegal: set[int]
+    def _legal(
+        self, session: Session, units: VictimUnits, line: Iterator[int], claim: Claim, steps: Steps, illegal: set[int]
     ) -> Iterator[int]:
         """Yield whom we may take from, and then whom we may only move: they are noted as illegal."""
-        snapshot = session.snapshot
-        claim = claim_of(session, unit)
-        if not snapshot.queues.resources or not claim.entitled():
-            return
-        running = snapshot.running
-        mask = able(session, units) & (running.queue[units.gang] != claim.leaf)
+        running = session.snapshot.running
         others: list[int] = []
         can_move = movable(session, units) & self.moving
-        orders = tuple(plugin for plugin in policy.queue_orders if getattr(plugin, "finds_victims", False))
-        for victim, _ in by_queue(session, orders, units, np.flatnonzero(mask)):
+        for victim in line:
             if not steps.take():
                 return
             sides = claim.parting(int(running.queue[units.gang[victim]]))
@@ -83,3 +98,18 @@ class Reclaim:
         table = session.snapshot.queues
         queue = table.queues[int(session.snapshot.gangs.queue[unit.gang])].name
         return f"queue {queue} takes back what is its share"
+
+
+def _most_helpful(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> Int:
+    """Return the victims by how much room their node would have without any of them, and by what they give."""
+    snapshot, running = session.snapshot, session.snapshot.running
+    ask = snapshot.requests[snapshot.tasks.shape[unit.tasks[0]]]
+    wanted = np.flatnonzero(ask)
+    chosen = np.flatnonzero(mask)
+    tasks = tasks_of(units, chosen.tolist())
+    later = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
+    np.add.at(later, running.node[tasks], running.requests[tasks])
+    room = (later[:, wanted] // ask[wanted]).min(axis=1)
+    gives = (running.requests[units.first[chosen]][:, wanted] / ask[wanted]).max(axis=1)
+    node = running.node[units.first[chosen]]
+    return chosen[np.lexsort([chosen, node, -gives, -room[node]])]

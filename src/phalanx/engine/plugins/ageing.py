@@ -41,11 +41,16 @@ class Ageing(Plugin):
         return self._aged(session.snapshot, units.gang) & ~units.growth
 
     def queue_key(self, session: Session, queues: Int, heads: Heads) -> Sequence[Int | Float | Bool]:
-        """Return 0 for queues whose first gang has waited long enough."""
-        del queues
+        """Return 0 for queues whose first gang has waited long enough, while they have less than their share of it.
+
+        Otherwise a queue with a long line would get more than its part, only because its line is long.
+        """
         units = heads.units
         assert units is not None, "victims are not found by age"
-        return (~(self._aged(session.snapshot, units.gang[heads.index]) & ~units.growth[heads.index]),)
+        has = session.columns["queue_allocated"][queues]
+        below = np.asarray(((has < session.shares[queues]) | (heads.asks == 0)).all(axis=1), np.bool_)
+        aged = self._aged(session.snapshot, units.gang[heads.index]) & ~units.growth[heads.index]
+        return (~(aged & below),)
 
     def columns(self, snapshot: Snapshot) -> Mapping[str, Int]:
         """Return who each node is kept for."""
@@ -80,6 +85,8 @@ class Ageing(Plugin):
         shapes, counts = np.unique(session.snapshot.tasks.shape[unit.tasks], return_counts=True)
         free = session.columns[_KEPT] == 0
         chosen = [np.zeros(0, np.int64)]
+        if not free.any():
+            return chosen[0]
         # A loop over the shapes of one gang.
         for shape, count in zip(shapes.tolist(), counts.tolist(), strict=True):
             most = np.where(free, np.minimum(ceiling(shape), count), 0)
