@@ -16,7 +16,9 @@ def class_(value: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_a_class_is_a_number_and_may_be_everybodys() -> None:
-    assert read(class_(1000, description="x", preemptionPolicy="Never"), []) == PriorityClassSeen("gold", 1000, evicts=False)
+    assert read(class_(1000, description="x"), []) == PriorityClassSeen("gold", 1000)
+    assert read(class_(7, preemptionPolicy="PreemptLowerPriority"), []) == PriorityClassSeen("gold", 7)
+    assert read(class_(7, preemptionPolicy="Never"), []) == PriorityClassSeen("gold", 7, evicts=False)
     assert read(class_(-5, globalDefault=True), []) == PriorityClassSeen("gold", -5, default=True)
 
 

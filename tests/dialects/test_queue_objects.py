@@ -19,7 +19,9 @@ API = "scheduling.phalanx.dev/v1alpha1"
 WEIGHT = "a number from 0 to 1000000 with at most 3 decimals"
 AMOUNT = "a Kubernetes quantity such as 2, 500m, 1.5 or 8Gi, or the word unlimited"
 DURATION = "a duration such as 90s or 1h30m, of at most 10 years"
-KEYS = "parent, priority, resources, borrowing, consolidation, preemptMinRuntime, reclaimMinRuntime, namespaces, placement"
+KEYS = (
+    "parent, priority, resources, borrowing, consolidation, preemptMinRuntime, reclaimMinRuntime, namespaces, placement"
+)
 
 WHOLE: dict[str, Any] = {
     "apiVersion": API, "kind": "Queue",

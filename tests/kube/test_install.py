@@ -188,6 +188,7 @@ CLUSTER = {
     "get podgroups.scheduling.run.ai", "list podgroups.scheduling.run.ai", "watch podgroups.scheduling.run.ai",
     "get priorityclasses.scheduling.k8s.io", "list priorityclasses.scheduling.k8s.io",
     "watch priorityclasses.scheduling.k8s.io",
+    "get poddisruptionbudgets.policy", "list poddisruptionbudgets.policy", "watch poddisruptionbudgets.policy",
     "get queues/status.scheduling.phalanx.dev", "patch queues/status.scheduling.phalanx.dev",
     "update queues/status.scheduling.phalanx.dev",
     "create pods/binding", "create pods/eviction",

@@ -93,3 +93,10 @@ def test_a_queue_that_cannot_be_read_is_told_to_those_who_wait_in_it_too() -> No
     objects = read(queue("scheduling.run.ai/v2"))
     refused = Refused("Queue.scheduling.run.ai", "q", "spec.resources", "missing")
     assert (objects.events, objects.refused) == ([refused], [(refused, "f0")])
+
+
+def test_a_budget_that_cannot_be_read_still_protects_and_so_is_told() -> None:
+    bad = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"}, "spec": []}
+    objects = read(bad)
+    refused = Refused("PodDisruptionBudget", "default/b", "spec", "found a list, allowed is a map")
+    assert (objects.events, objects.refused) == ([refused], [(refused, "f0")])

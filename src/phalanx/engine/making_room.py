@@ -105,7 +105,7 @@ def tried(session: Session, policy: Policy, unit: Unit) -> list[Kept] | None:
 
 def _spare_more(session: Session, policy: Policy, unit: Unit, units: VictimUnits, room: Room, steps: Steps) -> Room:
     """Return room with fewer victims, if other places need fewer: half of them at a time, then half of that."""
-    if not _more_than_enough(session, unit, units, room.victims):
+    if len(room.victims) < 2 or not _more_than_enough(session, unit, units, room.victims):
         return room
     start = session.checkpoint()
     # Whoever would be last to go is kept back first.
@@ -147,6 +147,8 @@ def _with_bounds(
     """Return the chosen victims with as many more as it takes to come below the bounds of the queues again."""
     start = session.checkpoint()
     others = [victim for victim in front if victim not in set(chosen)]
+    if not others:
+        return chosen
     session.release_nominations(unit.gang)
     session.evict(tasks_of(units, chosen))
     while others and _forbidden(session, policy, unit):

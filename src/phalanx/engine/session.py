@@ -134,7 +134,7 @@ class Session:
             "free": nodes.free, "releasing": nodes.releasing, "held": nodes.held, "scored": nodes.scored,
             "device_free": snapshot.devices.free, "place": np.full(len(snapshot.tasks), -1, np.int64),
             "queue_allocated": snapshot.queues.allocated, "queue_fixed": snapshot.queues.fixed,
-            "evicted": np.zeros(len(snapshot.running), np.int64), "budgets": snapshot.running.budgets,
+            "served": np.zeros(len(snapshot.gangs), np.int64), "evicted": np.zeros(len(snapshot.running), np.int64), "budgets": snapshot.running.budgets,
         }  # fmt: skip
         copies = {name: array.copy(order="F") for name, array in (own | dict(columns or {})).items()}
         entitled = np.zeros_like(snapshot.queues.quota) if shares is None else shares
@@ -189,6 +189,8 @@ class Session:
         self.write("scored", rows, self.columns["scored"][rows] + counts[:, None] * self.snapshot.scored[shape])
         if len(tasks):
             self.write("place", tasks, nodes)
+            gangs = np.unique(self.snapshot.tasks.gang[tasks])
+            self.write("served", gangs, np.ones(len(gangs), np.int64))
             self._charge_queue(shape, tasks)
         for charge in self.charges:
             charge(self, shape, rows, counts)

@@ -32,6 +32,8 @@ class VictimUnits:
     gives: Int
     #: Of disruption budgets.
     needs: Needs
+    #: Row of its gang among those that wait for more tasks, or -1.
+    waiting: Int
 
     def __len__(self) -> int:
         return len(self.gang)
@@ -64,7 +66,11 @@ def victim_units(snapshot: Snapshot) -> VictimUnits:
     order = np.lexsort(keys[::-1])
     gives = added[first + count] - added[first]
     needs = needs_of(running, first[order], count[order])
-    return VictimUnits(gang[order], first[order], count[order], is_core[order], gives[order], needs)
+    waiting = {one.key: row for row, one in enumerate(snapshot.gangs.gangs)}
+    row_of = np.array([waiting.get(one.key, -1) for one in running.gangs], np.int64)
+    return VictimUnits(
+        gang[order], first[order], count[order], is_core[order], gives[order], needs, row_of[gang[order]]
+    )
 
 
 def able(session: Session, units: VictimUnits) -> Bool:
@@ -74,7 +80,9 @@ def able(session: Session, units: VictimUnits) -> Bool:
     barred = (running.budget == OVERBUDGETED) | (session.columns["evicted"] > 0)
     added = np.concatenate([np.zeros(1, np.int64), np.cumsum(barred)])
     free: Bool = added[units.first + units.count] == added[units.first]
-    return free & running.preemptible[units.gang] & affordable(session, units.needs, len(units))
+    # Whoever gets a task in this plan is not robbed of others in the same plan: the new one would stay behind.
+    served = (units.waiting >= 0) & (np.append(session.columns["served"], 0)[units.waiting] > 0)
+    return free & ~served & running.preemptible[units.gang] & affordable(session, units.needs, len(units))
 
 
 def may_follow(session: Session, units: VictimUnits, victim: int) -> bool:

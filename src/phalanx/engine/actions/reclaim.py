@@ -14,7 +14,7 @@ from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
 from phalanx.engine.victims import VictimUnits, able, by_queue, may_follow
-from phalanx.model.axis import Bool, Int
+from phalanx.model.axis import Bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,11 @@ class Reclaim:
         mask = able(session, units) & (session.snapshot.running.queue[units.gang] != claim.leaf)
         orders = tuple(plugin for plugin in policy.queue_orders if getattr(plugin, "finds_victims", False))
         fair = (victim for victim, _ in by_queue(session, orders, units, np.flatnonzero(mask)))
+        if self._along(session, policy, unit, units, fair, claim, steps):
+            return True
         # What is taken first may be all that may be taken, and of no help: then whoever helps most comes first.
-        helpful = iter(_most_helpful(session, unit, units, mask).tolist())
-        return any(self._along(session, policy, unit, units, line, claim, steps) for line in (fair, helpful))
+        helpful = iter(_most_helpful(session, unit, units, mask))
+        return self._along(session, policy, unit, units, helpful, claim, steps)
 
     def _along(
         self,
@@ -72,7 +74,6 @@ class Reclaim:
         """Yield whom we may take from, and then whom we may only move: they are noted as illegal."""
         running = session.snapshot.running
         others: list[int] = []
-        can_move = movable(session, units) & self.moving
         for victim in line:
             if not steps.take():
                 return
@@ -81,10 +82,11 @@ class Reclaim:
                 continue
             if claim.may_take(*sides, units.gives[victim]) and may_follow(session, units, victim):
                 yield victim
-            elif can_move[victim]:
+            elif self.moving:
                 others.append(victim)
+        can_move = movable(session, units) if others else None
         for victim in others:
-            if may_follow(session, units, victim):
+            if can_move is not None and can_move[victim] and may_follow(session, units, victim):
                 illegal.add(victim)
                 yield victim
 
@@ -100,7 +102,7 @@ class Reclaim:
         return f"queue {queue} takes back what is its share"
 
 
-def _most_helpful(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> Int:
+def _most_helpful(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> list[int]:
     """Return the victims by how much room their node would have without any of them, and by what they give."""
     snapshot, running = session.snapshot, session.snapshot.running
     ask = snapshot.requests[snapshot.tasks.shape[unit.tasks[0]]]
@@ -112,4 +114,5 @@ def _most_helpful(session: Session, unit: Unit, units: VictimUnits, mask: Bool) 
     room = (later[:, wanted] // ask[wanted]).min(axis=1)
     gives = (running.requests[units.first[chosen]][:, wanted] / ask[wanted]).max(axis=1)
     node = running.node[units.first[chosen]]
-    return chosen[np.lexsort([chosen, node, -gives, -room[node]])]
+    order: list[int] = chosen[np.lexsort([chosen, node, -gives, -room[node]])].tolist()
+    return order
