@@ -22,6 +22,9 @@ check: $(VENV)/.dev lint      ## format, lint, types, architecture, fast tests: 
 
 bench: $(VENV)/.dev           ## ratios against an honest per-task loop, measured in one run
 	@$(BIN)/python bench/decisions.py
+	@$(BIN)/python bench/shares.py
+	@$(BIN)/python bench/queue_order.py
+	@$(BIN)/python bench/making_room.py
 
 bench-cluster: $(VENV)/.dev   ## Phalanx and others on real control planes: QUICK=1, PEERS=all, SIZES=1000x4000,…
 	@$(BIN)/python -m bench.cluster

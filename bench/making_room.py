@@ -45,7 +45,17 @@ def pod(name: str, gpus: int, queue: str, node: int | None = None, gang: Members
     started = None if node is None else 1.0
     return TaskSeen(
         Task(
-            name, "d", name, shape, state, on, created=1.0, started=started, controlled=True, queue=queue, membership=gang
+            name,
+            "d",
+            name,
+            shape,
+            state,
+            on,
+            created=1.0,
+            started=started,
+            controlled=True,
+            queue=queue,
+            membership=gang,
         )
     )
 

@@ -41,10 +41,10 @@ def test_a_team_takes_back_its_share_and_no_more() -> None:
         evict a3 n1 for b2: queue b takes back what is its share
         nominate b2 n1
         cycle 2
-        bind b1 n1
-        bind b2 n1
         wait a3 1 full: …
         wait a4 1 full: …
+        bind b1 n1
+        bind b2 n1
         wait b3 1 full: …
         cycle 3
         wait a3 1 full: …
@@ -412,8 +412,8 @@ def test_who_is_entitled_to_what_he_has_is_moved_for_a_claim_but_never_left_out(
         evict a2 n2 for b1: queue b takes back what is its share
         nominate b1 n2
         cycle 2
-        bind b1 n2
         bind a2 n1
+        bind b1 n2
         """,
         ROOM,
         cycles=2,
@@ -477,7 +477,6 @@ def test_a_gang_that_stays_broken_for_the_grace_period_is_evicted_whole() -> Non
     )
 
 
-@pytest.mark.xfail(strict=True, reason="it is made whole and evicted in one plan, and one member stays (bugs 9)")
 def test_a_gang_that_is_made_whole_is_not_evicted_in_the_same_plan() -> None:
     check(
         """
@@ -511,9 +510,9 @@ def test_a_place_that_was_freed_is_taken_by_nobody_else() -> None:
         evict a2 n1 for b1: queue b takes back what is its share
         nominate b1 n1
         cycle 2
-        bind b1 n1
         wait eager 1 full: …
         wait a2 1 full: …
+        bind b1 n1
         """,
         ROOM,
         cycles=2,
@@ -560,7 +559,6 @@ def test_nobody_leaves_a_node_that_is_not_used_then() -> None:
     )
 
 
-@pytest.mark.xfail(strict=True, reason="only who is not needed for the places that were found is kept back (bugs 5)")
 def test_nobody_leaves_who_could_stay_if_others_places_were_used() -> None:
     check(
         """
@@ -632,7 +630,6 @@ the search for …
     )
 
 
-@pytest.mark.xfail(strict=True, reason="a unit taken first makes the one that would help illegal (bugs 6)")
 def test_a_claim_is_met_by_whoever_of_the_others_helps() -> None:
     check(
         """
@@ -648,6 +645,28 @@ def test_a_claim_is_met_by_whoever_of_the_others_helps() -> None:
         evict large n1 for claim: queue q1 takes back what is its share
         nominate claim-0 n1
         nominate claim-1 n1
+        """,
+        ROOM,
+    )
+
+
+@pytest.mark.xfail(strict=True, reason="a preemption takes idle space too and its queue beyond its share (bugs 10)")
+def test_a_queue_does_not_grow_beyond_its_share_by_preemption_while_others_wait_for_theirs() -> None:
+    """Queue q0 has its share of 2; with high it would have 4, and q1 would take them back at once, for ever."""
+    check(
+        """
+        node  n1    gpu=1
+        node  n2    gpu=3
+        queue q0    quota:gpu=2 weight:gpu=0
+        queue q1    quota:gpu=0
+        pod   p1    gpu=1 queue=q0 on=n1
+        pod   p2    gpu=1 queue=q0 on=n2
+        gang  three members=3 gpu=1 queue=q1 created=1m
+        pod   high  gpu=3 queue=q0 priority=2 created=1m
+        """,
+        """
+        wait three 3 full: …
+        wait high 1 full: …
         """,
         ROOM,
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -21,12 +22,12 @@ def app(name: str) -> LabelSelector:
     return LabelSelector((Requirement("app", "In", (name,)),))
 
 
-def pod(name: str, state: State = State.RUNNING, **more: object) -> Task:
+def pod(name: str, state: State = State.RUNNING, **more: Any) -> Task:
     made = Task(name, "shop", name, Shape((("pods", 1),)), state, None if state is State.PENDING else "n1")
     return replace(made, **{"labels": {"app": "web"}, "started": 0.0, **more})
 
 
-def web(**more: object) -> Budget:
+def web(**more: Any) -> Budget:
     return replace(Budget("shop", "web", app("web"), minimum=Portion(2), uid="1"), **more)
 
 

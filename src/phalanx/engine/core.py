@@ -68,9 +68,11 @@ def _requeued(reason: Reason, gang: Gang, times: int) -> Reason:
 
 def _evictions(snapshot: Snapshot, entry: Evicted) -> list[Evict]:
     running = snapshot.running
-    name = None if entry.gang is None else snapshot.gangs.gangs[entry.gang].name
+    gang = None if entry.gang is None else snapshot.gangs.gangs[entry.gang]
+    whom = (None, None) if gang is None else (gang.name, gang.key)
+    rule = (entry.action, whom[0], entry.reason, whom[1])
     return [
-        Evict(running.names[row], running.uids[row], snapshot.nodes.names[node], entry.action, name, entry.reason)
+        Evict(running.names[row], running.uids[row], snapshot.nodes.names[node], *rule)
         for row, node in zip(entry.tasks.tolist(), running.node[entry.tasks].tolist(), strict=True)
     ]
 

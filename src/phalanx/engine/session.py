@@ -134,7 +134,8 @@ class Session:
             "free": nodes.free, "releasing": nodes.releasing, "held": nodes.held, "scored": nodes.scored,
             "device_free": snapshot.devices.free, "place": np.full(len(snapshot.tasks), -1, np.int64),
             "queue_allocated": snapshot.queues.allocated, "queue_fixed": snapshot.queues.fixed,
-            "served": np.zeros(len(snapshot.gangs), np.int64), "evicted": np.zeros(len(snapshot.running), np.int64), "budgets": snapshot.running.budgets,
+            "served": np.zeros(len(snapshot.gangs), np.int64),
+            "evicted": np.zeros(len(snapshot.running), np.int64), "budgets": snapshot.running.budgets,
         }  # fmt: skip
         copies = {name: array.copy(order="F") for name, array in (own | dict(columns or {})).items()}
         entitled = np.zeros_like(snapshot.queues.quota) if shares is None else shares

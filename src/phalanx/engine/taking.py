@@ -1,4 +1,8 @@
-"""Taking: what every action has in common that evicts for somebody who waits."""
+"""Taking: what every action has in common that evicts for somebody who waits.
+
+Nobody is evicted for whom room is being made already: who has a place that will be free keeps it, and who fits into
+what others are about to leave waits for that.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,10 +10,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from phalanx.engine.making_room import Steps
+from phalanx.engine.making_room import Steps, tried
 from phalanx.engine.policy import Policy
-from phalanx.engine.session import Session, Waiting
-from phalanx.engine.units import Unit, gang_units
+from phalanx.engine.session import Kept, Session, Waiting
+from phalanx.engine.units import Unit, Units, gang_units
 from phalanx.engine.victims import VictimUnits, victim_units
 from phalanx.engine.waiting import take_turns
 
@@ -28,9 +32,11 @@ class Taking:
     def run(self) -> None:
         """Try every unit once, in order."""
         session, policy = self.session, self.policy
-        if not len(session.snapshot.running):
-            return
         waiting = gang_units(session.snapshot)
+        keep_nominated(session, waiting)
+        leaving = bool(session.snapshot.nodes.releasing.any())
+        if not len(session.snapshot.running) and not leaving:
+            return
         victims = victim_units(session.snapshot)
         steps = Steps(policy.search_steps)
         turns = take_turns(session, policy, waiting)
@@ -44,13 +50,32 @@ class Taking:
                 if steps.stopped:
                     untried.add(unit.gang)
                 elif failed.get(kind) != session.version:
-                    found = self.attempt(session, policy, unit, victims, steps)
+                    found = leaving and self._in_time(unit)
+                    found = found or self.attempt(session, policy, unit, victims, steps)
                     if steps.stopped and not found:
                         untried.add(unit.gang)
                     elif not found:
                         failed[kind] = session.version
             turns.done(1)
         self._tell(untried)
+
+    def _in_time(self, unit: Unit) -> bool:
+        """Keep places for a unit in what others are leaving anyway, if that is enough; tell whether it was."""
+        session, snapshot = self.session, self.session.snapshot
+        shapes = snapshot.tasks.shape[unit.tasks]
+        later = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
+        roomy = (later >= snapshot.requests[np.unique(shapes)].min(axis=0)).all(axis=1)
+        if not roomy.any() and not (snapshot.tasks.nominated[unit.tasks] >= 0).any():
+            return False
+        places = tried(session, self.policy, unit)
+        if places is None:
+            return False
+        session.release_nominations(unit.gang)
+        session.ahead = True
+        for kept in places:
+            session.take(int(snapshot.tasks.shape[kept.tasks[0]]), kept.tasks, kept.nodes)
+        session.ahead = False
+        return True
 
     def _kind(self, unit: Unit) -> object:
         """Return what two units have in common for which the same victims are found."""
@@ -78,3 +103,24 @@ class Taking:
         mine = slice(gangs.first[unit.gang], gangs.first[unit.gang] + gangs.count[unit.gang])
         there = int(gangs.running[unit.gang]) + int(np.count_nonzero(session.place[mine] >= 0))
         return unit.whole or there >= int(gangs.minimum[unit.gang])
+
+
+def keep_nominated(session: Session, waiting: Units) -> None:
+    """Let units keep the places that are nominated to them, as long as all that is promised there will be free.
+
+    The space is charged to them already, and so are their queues: it is only noted that they need no other.
+    """
+    snapshot, tasks = session.snapshot, session.snapshot.tasks
+    if not (tasks.nominated >= 0).any():
+        return
+    # What is free now was offered to them before: whatever they lack is still leaving.
+    later = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
+    sound = (later >= 0).all(axis=1) & snapshot.nodes.ready & ~snapshot.nodes.cordoned
+    nodes = tasks.nominated[waiting.rows]
+    lacking = np.append(0, np.cumsum((nodes < 0) | ~np.append(sound, False)[nodes] | (session.place[waiting.rows] >= 0)))
+    full = (waiting.count > 0) & (lacking[waiting.first + waiting.count] == lacking[waiting.first])
+    # A loop over the units that wait for a place that is theirs, which are few.
+    for index in np.flatnonzero(full).tolist():
+        mine = waiting.unit(index).tasks
+        session.write("place", mine, tasks.nominated[mine])
+        session.log.append(Kept(mine, tasks.nominated[mine]))

@@ -23,4 +23,12 @@ class Bound:
     at: float
 
 
-Outcome = Bound
+@dataclass(frozen=True, slots=True)
+class Evicted:
+    """The answer to one eviction. What is not refused is under way, or was gone before we asked."""
+
+    uid: str
+    result: Result
+
+
+Outcome = Bound | Evicted

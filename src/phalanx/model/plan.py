@@ -93,6 +93,8 @@ class Evict(NamedTuple):
     action: str
     beneficiary: str | None
     reason: str
+    #: The key of the gang for which it is done.
+    gang_key: str | None = None
 
     def text(self) -> str:
         """Return the step as one line."""

@@ -71,6 +71,8 @@ class Task:
     finished: float | None = None
     #: When a terminating pod will be gone.
     gone_at: float | None = None
+    #: It should have been gone long ago: nobody counts on its room.
+    stuck: bool = False
     grace: float = 30.0
     #: Has a controller that will make it again.
     controlled: bool = False

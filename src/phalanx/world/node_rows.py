@@ -115,7 +115,7 @@ def _row(world: "World", axis: Axis, name: str) -> _Row:
         task = world.tasks[uid]
         amounts = dict(task.shape.requests)
         add_up(used, amounts)
-        if task.state is State.RELEASING:
+        if task.state is State.RELEASING and not task.stuck:
             add_up(releasing, amounts)
         scored = [min(have + more, SUM_MAX) for have, more in zip(scored, task.shape.scored, strict=True)]
         ports.update(task.shape.host_ports)

@@ -29,11 +29,12 @@ from phalanx.model.events import (
 )
 from phalanx.model.gang import Gang
 from phalanx.model.node import Node
-from phalanx.model.outcome import Bound, Outcome, Result
-from phalanx.model.plan import Bind, Nominate, Plan
+from phalanx.model.outcome import Bound, Evicted, Outcome, Result
+from phalanx.model.plan import Bind, Evict, Nominate, Plan
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State, Task
 from phalanx.model.usage import Memory
+from phalanx.world.assumptions import Assumptions
 from phalanx.world.budgets import Budgets
 from phalanx.world.gang_rows import GangRows, amounts, next_turn
 from phalanx.world.gangs import THERE, assemble, credit, gang_key, piece_of, with_labels
@@ -68,6 +69,7 @@ class World:
         self.classes: dict[str, PriorityClassSeen] = {}
         self.queues = Queues()
         self.budgets = Budgets()
+        self._assumed = Assumptions()
         #: uids of the tasks that refer to an object, whether or not it is there.
         self._referring: dict[str, dict[str, None]] = {}
         #: Resource names in use, counted by who uses them: the axis of the next snapshot.
@@ -93,7 +95,7 @@ class World:
         match event:
             case TaskSeen(task):
                 self.refused.pop(f"Pod {task.full_name}", None)
-                self._set_task(self._keep_assumption(task))
+                self._set_task(self._assumed.seen(self.tasks.get(task.uid), task))
             case TaskGone(uid):
                 self._drop_task(uid)
             case NodeSeen(node):
@@ -135,22 +137,41 @@ class World:
         self.queues.assume(self.tasks[step.uid] for step in plan.binds)
         for step in plan.steps:
             if isinstance(step, Bind):
-                task = self.tasks[step.uid]
-                self._set_task(replace(task, state=State.BINDING, node=step.node, nominated=None))
+                # The place that was kept for it stays noted: should its bind be refused, nobody else gets it.
+                self._set_task(replace(self.tasks[step.uid], state=State.BINDING, node=step.node))
             elif isinstance(step, Nominate):
-                self._set_task(replace(self.tasks[step.uid], nominated=step.node))
+                self.nominate(step.uid, step.node)
+            elif isinstance(step, Evict):
+                task = self.tasks[step.uid]
+                self._set_task(self._assumed.evict(task, plan.now + task.grace))
 
     def confirm(self, outcome: Outcome) -> None:
         """Take in what became of a step. An unknown outcome keeps its charge."""
         match outcome:
             case Bound(uid, node, result, at):
-                task = self.tasks.get(uid)
+                task = self._assumed.staying(self.tasks.get(uid))
                 if task is None or task.state is not State.BINDING or task.node != node:
                     return
                 if result is Result.OK:
-                    self._set_task(replace(task, state=State.RUNNING, started=at))
+                    task = replace(task, state=State.RUNNING, started=at, nominated=None)
                 elif result is Result.REFUSED:
-                    self._set_task(replace(task, state=State.PENDING, node=None))
+                    task = replace(task, state=State.PENDING, node=None)
+                if not self._assumed.stays(task):
+                    self._set_task(task)
+            case Evicted(uid, Result.REFUSED):
+                task = self._assumed.refused(uid)
+                if task is not None:
+                    self._set_task(task)
+
+    def nominate(self, uid: str, node: str | None) -> None:
+        """Keep a place for a waiting task, or (None) no longer."""
+        task = self.tasks.get(uid)
+        if task is not None and task.nominated != node:
+            self._set_task(self._assumed.nominate(task, node))
+
+    def give_up(self, uid: str) -> None:
+        """Count no longer on a task to leave: it should have been gone long ago."""
+        self._set_task(replace(self.tasks[uid], stuck=True))
 
     def read_labels(self, keys: frozenset[str]) -> None:
         """Say which labels of tasks plugins look at, when the policy changes."""
@@ -220,13 +241,6 @@ class World:
         key = gang_key(task)
         return self._gang(key, self._unfinished(key))[0]
 
-    def _keep_assumption(self, task: Task) -> Task:
-        """A late echo of an unbound pod must not undo a bind: a pod that got a node keeps it for life."""
-        old = self.tasks.get(task.uid)
-        if old is not None and old.state in {State.BINDING, State.RUNNING} and task.state is State.PENDING:
-            return replace(task, state=old.state, node=old.node, started=old.started)
-        return task
-
     def _set_task(self, task: Task) -> None:
         old = self.tasks.get(task.uid)
         if old == task:
@@ -255,6 +269,7 @@ class World:
 
     def _drop_task(self, uid: str) -> None:
         old = self.tasks.pop(uid, None)
+        self._assumed.forget(uid)
         if old is not None:
             self.budgets.drop(old)
             self._unlink(old)

@@ -1,0 +1,72 @@
+"""Assumptions: what was decided and is not on the server yet. Late echoes of the time before do not undo it."""
+
+from dataclasses import replace
+
+from phalanx.model.task import State, Task
+
+_ON_NODE = frozenset({State.BINDING, State.RUNNING})
+
+
+class Assumptions:
+    """Knows which evictions and nominations are on their way."""
+
+    def __init__(self) -> None:
+        #: By uid: whom we have asked to leave, as he would be if he stayed.
+        self._leaving: dict[str, Task] = {}
+        #: By uid of a waiting task: the node that we nominated last, or None where we took it back.
+        self._nominated: dict[str, str | None] = {}
+
+    def evict(self, task: Task, gone_at: float) -> Task:
+        """Return a task that is asked to leave: its room counts as leaving, and nobody asks it twice."""
+        self._leaving[task.uid] = task
+        return replace(task, state=State.RELEASING, gone_at=gone_at)
+
+    def refused(self, uid: str) -> Task | None:
+        """Return a task that stays after all; None: it is leaving whatever we were told."""
+        return self._leaving.pop(uid, None)
+
+    def staying(self, task: Task | None) -> Task | None:
+        """Return a task as it is but for an eviction that is on its way."""
+        return None if task is None else self._leaving.get(task.uid, task)
+
+    def stays(self, task: Task) -> bool:
+        """Note what became of a bind of somebody who was asked to leave; tell whether he was."""
+        if task.uid not in self._leaving:
+            return False
+        self._leaving[task.uid] = task
+        return True
+
+    def nominate(self, task: Task, node: str | None) -> Task:
+        """Return a task with the place that is kept for it from now on."""
+        self._nominated[task.uid] = node
+        return replace(task, nominated=node)
+
+    def seen(self, old: Task | None, task: Task) -> Task:
+        """Return a task as it was seen, with what it cannot tell yet."""
+        if old is None:
+            return task
+        if task.uid in self._nominated and task.state is State.PENDING:
+            if self._nominated[task.uid] == task.nominated:
+                del self._nominated[task.uid]
+            else:
+                task = replace(task, nominated=self._nominated[task.uid])
+        if task.uid in self._leaving:
+            if task.state in {State.PENDING, *_ON_NODE}:
+                self._leaving[task.uid] = _bound(self._leaving[task.uid], task)
+                return replace(self._leaving[task.uid], state=State.RELEASING, gone_at=old.gone_at, node=old.node)
+            del self._leaving[task.uid]
+        if old.stuck and task.state is State.RELEASING:
+            return replace(task, stuck=True)
+        return _bound(old, task)
+
+    def forget(self, uid: str) -> None:
+        """A task is gone."""
+        self._leaving.pop(uid, None)
+        self._nominated.pop(uid, None)
+
+
+def _bound(old: Task, task: Task) -> Task:
+    """A late echo of an unbound pod must not undo a bind: a pod that got a node keeps it for life."""
+    if old.state in _ON_NODE and task.state is State.PENDING:
+        return replace(task, state=old.state, node=old.node, started=old.started)
+    return task
