@@ -1,7 +1,7 @@
 """What the order of a long queue costs per cycle: shares, order inside queues and between them, for 100,000 gangs.
 
-The plain version sorts every leaf's gangs with Python keys and compares the queues of each parent by recursion; the order
-that it finds must be the same. Times are the best of a few runs on this machine now: compare the ratios, not the times.
+The plain version sorts every leaf's gangs with Python keys and compares the queues of each parent by recursion; both
+must put the same queue first. Times are the best of a few runs on this machine now: compare the ratios, not the times.
 """
 
 import gc
@@ -116,9 +116,8 @@ def main() -> None:
         turns.done(1)
     each = (time.perf_counter() - start) / TURNS
     print(f"{len(snapshot.queues):,} queues on {snapshot.queues.levels} levels, {GANGS:,} waiting gangs")
-    print(
-        f"shares {shares * 1e3:.1f} ms, units and their order {order * 1e3:.1f} ms: {(shares + order) * 1e3:.1f} ms a cycle"
-    )
+    whole = (shares + order) * 1e3
+    print(f"shares {shares * 1e3:.1f} ms, units and their order {order * 1e3:.1f} ms: {whole:.1f} ms a cycle")
     print(f"the same order by recursion with Python keys: {slow * 1e3:.0f} ms, {slow / order:.1f} times as long")
     print(f"each further turn, comparing one queue of each level anew: {each * 1e6:.0f} µs")
 

@@ -89,7 +89,7 @@ def test_a_directory_of_manifests_is_simulated_and_what_is_bad_in_it_is_told(
         (["bytes.scenario"], "bytes.scenario: not UTF-8 text, allowed is a scenario (see docs/scenario.md)"),
         (
             ["wrong.scenario"],
-            "wrong.scenario:2: found 'nod', allowed are node, queue, gang, pod, fail, scale; did you mean node?",
+            "wrong.scenario:2: found 'nod', allowed are node, queue, budget, gang, pod, fail, scale; did you mean node?",
         ),
         (
             ["idle.scenario", "--until", "soon"],
@@ -182,7 +182,7 @@ def test_the_page_about_scenarios_has_every_word_and_its_examples_are_right() ->
     known = {word.rstrip(":") for kind in words.VALUES for word in words.allowed(kind)} - {"VENDOR/RESOURCE"}
     assert {word for word in known if f"`{word}" not in page and f"{word}=" not in page} == set()
     blocks = re.findall(r"```scenario\n(.*?)```", page, flags=re.DOTALL)
-    assert [len(timeline(read_scenario(block)).nodes) for block in blocks] == [2, 2, 2]
+    assert [len(timeline(read_scenario(block)).nodes) for block in blocks] == [2, 2, 2, 1]
 
 
 def test_on_a_busy_day_gangs_wait_less_and_more_gpus_work_than_pod_by_pod(capsys: pytest.CaptureFixture[str]) -> None:

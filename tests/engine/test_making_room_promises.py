@@ -293,3 +293,94 @@ def test_members_that_finished_their_work_do_not_break_a_gang() -> None:
     assert [plan.text() for plan in play(Loop(whole, ALL), 200.0, 3)] == ["", "", ""]
     broken = world_of([node, *(TaskSeen(task) for task in running[1:])])
     assert [len(plan.steps) for plan in play(Loop(broken, ALL), 200.0, 2)] == [0, 2]
+
+
+@dataclass
+class Small:
+    """A cluster with one gang of equal tasks that waits, and at most twelve that may leave."""
+
+    world: World
+    ask: Amounts
+    copies: int
+    claimant: Task
+    able: list[Leaving]
+    left: exhaustive.Space
+
+
+def small(events: list[Event]) -> Small:
+    """Leave only one waiting gang, the last, without growth; give up on clusters where that is no question."""
+    tasks = [one.task for one in events if isinstance(one, TaskSeen)]
+    running = {gang_name(task) for task in tasks if task.node}
+    asking = [task for task in tasks if gang_name(task) not in running]
+    assume(asking)
+    gang = [_loose(task) for task in asking if gang_name(task) == gang_name(asking[-1])]
+    whole = [replace(task, membership=replace(task.membership, minimum=len(gang)) if task.membership else None) for task in gang]
+    others = [one for one in events if not isinstance(one, TaskSeen) or one.task.node]
+    world = world_of([*others, *(TaskSeen(task) for task in whole)])
+    able, left, ask = exhaustive.units(world), exhaustive.space(world), requests(whole[0])
+    assume(sum(len(unit.tasks) for unit in able) <= 12)
+    assume(exhaustive.copies_that_fit(left, ask) < len(whole))
+    return Small(world, ask, len(whole), whole[0], able, left)
+
+
+def _loose(task: Task) -> Task:
+    said = task.membership
+    return replace(task, preemptible=True, membership=replace(said, preemptible=True) if said else None)
+
+
+def found_by_us(case: Small, policy: Policy) -> list[Leaving] | None:
+    """Return whom our search takes; None: it finds nobody. Late enough that no minimum runtime counts."""
+    plan = Loop(case.world, policy).cycle(1000.0)
+    evicted = [case.world.tasks[step.uid] for step in plan.steps if isinstance(step, Evict)]
+    assert bool(evicted) == any(isinstance(step, Nominate) for step in plan.steps)
+    return units_of(case.world, evicted) if evicted else None
+
+
+def check_against_all(case: Small, legal: exhaustive.Legal, policy: Policy) -> None:
+    """The exhaustive search and ours agree whether there is a way; ours is legal, and nobody of it could stay.
+
+    Ours takes the least important first, of these what is beyond a minimum, of these the youngest. So it does not always
+    take the fewest tasks, but each unit that it takes is needed: the documented bound is one whole gang for each unit
+    of the smallest way.
+    """
+    best = exhaustive.fewest(case.left, case.ask, case.copies, case.able, legal)
+    ours = found_by_us(case, policy)
+    assert (ours is None) == (best is None)
+    if ours is None or best is None:
+        return
+    assert legal(ours)
+    sizes = Counter(unit.gang for unit in case.able for _ in unit.tasks)
+    assert sum(len(unit.tasks) for unit in ours) <= best * max(sizes.values())
+    for kept in ours:
+        rest = [unit for unit in ours if unit is not kept]
+        if not kept.core or all(unit.gang != kept.gang for unit in rest):
+            if any(unit.gang == kept.gang and unit.core for unit in rest):
+                continue
+            assert exhaustive.copies_that_fit(exhaustive.without(case.left, rest), case.ask) < case.copies, kept
+
+
+@settings(max_examples=200)
+@given(crowded(limits=False))
+def test_preemption_finds_a_way_whenever_there_is_one_and_nobody_leaves_in_vain(events: list[Event]) -> None:
+    case = small(events)
+    mine = case.claimant
+    case.able = [
+        unit
+        for unit in case.able
+        if unit.tasks[0].queue == mine.queue and unit.tasks[0].shape.priority < mine.shape.priority
+    ]
+    assume(case.able)
+    check_against_all(case, lambda _: True, policy_of(PREEMPT))
+
+
+@settings(max_examples=200)
+@given(crowded(limits=False))
+def test_reclaim_finds_a_way_whenever_there_is_one_and_nobody_leaves_in_vain(events: list[Event]) -> None:
+    case = small(events)
+    leaf = case.claimant.queue or ""
+    case.able = [unit for unit in case.able if unit.tasks[0].queue != leaf]
+    assume(case.able)
+    policy = policy_of(TAKING)
+    account = books(case.world, shares(case.world, policy))
+    asked = {name: amount * case.copies for name, amount in case.ask.items()}
+    check_against_all(case, lambda chosen: account.may_reclaim(leaf, asked, chosen), policy)

@@ -655,17 +655,17 @@ def test_a_queue_does_not_grow_beyond_its_share_by_preemption_while_others_wait_
     """Queue q0 has its share of 2; with high it would have 4, and q1 would take them back at once, for ever."""
     check(
         """
-        node  n1    gpu=1
+        node  n1    gpu=2
         node  n2    gpu=3
         queue q0    quota:gpu=2 weight:gpu=0
         queue q1    quota:gpu=0
         pod   p1    gpu=1 queue=q0 on=n1
         pod   p2    gpu=1 queue=q0 on=n2
-        gang  three members=3 gpu=1 queue=q1 created=1m
+        pod   three gpu=3 queue=q1 created=1m
         pod   high  gpu=3 queue=q0 priority=2 created=1m
         """,
         """
-        wait three 3 full: …
+        wait three 1 full: …
         wait high 1 full: …
         """,
         ROOM,

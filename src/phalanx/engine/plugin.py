@@ -53,6 +53,8 @@ class Plugin:
     groups: ClassVar[bool] = False
     #: Orders a gang anew after each full start timeout, which its reason then tells.
     requeues: ClassVar[bool] = False
+    #: Its `queue_key` only lets some queues go first. Unless another plugin ranks them, all stand in one line.
+    only_lifts: ClassVar[bool] = False
     #: Its `queue_key` also tells, read backwards, from which queue victims are taken first.
     finds_victims: ClassVar[bool] = False
     #: An order key of a whole band: growth of a gang waits for every minimum of the same band.

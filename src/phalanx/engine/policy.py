@@ -63,7 +63,7 @@ class Policy:
             "filters": tuple(plugin for plugin in plugins if isinstance(plugin, Filter)),
             "scores": tuple((one.plugin, one.weight) for one in self.plugins if isinstance(one.plugin, Score)),
             "orders": tuple(plugin for plugin in plugins if isinstance(plugin, Order)),
-            "queue_orders": tuple(plugin for plugin in plugins if isinstance(plugin, QueueOrder)),
+            "queue_orders": _queue_orders(plugins),
             "vetoes": vetoes,
             "counting": tuple(veto for veto in vetoes if hasattr(veto, "copies")),
             "choosy": any(not hasattr(veto, "copies") for veto in vetoes),
@@ -94,3 +94,10 @@ class Policy:
     def label_keys(self) -> frozenset[str]:
         """Return the task labels that some plugin looks at."""
         return frozenset(key for weighted in self.plugins for key in weighted.plugin.reads_labels)
+
+
+def _queue_orders(plugins: list[Plugin]) -> tuple[QueueOrder, ...]:
+    """Return what tells queues apart; nothing where nobody ranks them: then gangs of all queues stand in one line."""
+    if all(plugin.only_lifts for plugin in plugins if isinstance(plugin, QueueOrder)):
+        return ()
+    return tuple(plugin for plugin in plugins if isinstance(plugin, QueueOrder))

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from phalanx.engine.session import Session
-from phalanx.engine.units import Unit
+from phalanx.engine.units import Unit, gang_units
 from phalanx.model.axis import Int
 from phalanx.model.queue import UNLIMITED
 
@@ -20,7 +22,7 @@ class Claim:
     def entitled(self) -> bool:
         """Tell whether the queue, with the unit, stays within its share in every resource that it is measured by."""
         share, has = self._row(self.session.shares, self.leaf), self._has(self.leaf)
-        measured = self._measured(self.leaf)
+        measured = self.measured(self.leaf)
         return all(has[column] + self.ask[column] <= share[column] for column in measured)
 
     def parting(self, victim: int) -> tuple[int, int] | None:
@@ -40,7 +42,7 @@ class Claim:
         """They have more than they may have of something."""
         table, has = self.session.snapshot.queues, self._has(theirs)
         share, quota, limit = (self._row(rows, theirs) for rows in (self.session.shares, table.quota, table.limit))
-        for column in self._measured(theirs):
+        for column in self.measured(theirs):
             entitled = max(quota[column], share[column])
             may = limit[column] if quota[column] == UNLIMITED else min(limit[column], entitled)
             if has[column] > may:
@@ -51,9 +53,9 @@ class Claim:
         """We stay within our quota, and they are beyond theirs in something that counts for both."""
         table, has, other = self.session.snapshot.queues, self._has(mine), self._has(theirs)
         ours, their = self._row(table.quota, mine), self._row(table.quota, theirs)
-        measured = self._measured(mine)
+        measured = self.measured(mine)
         within = all(has[column] + self.ask[column] <= ours[column] for column in measured)
-        return within and any(other[column] > their[column] for column in self._measured(theirs) if column in measured)
+        return within and any(other[column] > their[column] for column in self.measured(theirs) if column in measured)
 
     def _fair(self, mine: int, theirs: int, gives: Int) -> bool:
         """We must not end above our share while they are no further above theirs."""
@@ -67,7 +69,7 @@ class Claim:
                 return False
         return True
 
-    def _measured(self, queue: int) -> list[int]:
+    def measured(self, queue: int) -> list[int]:
         """Return the resources that count for a queue: those that it lists, or all where it lists none."""
         listed = self.session.snapshot.queues.listed[queue].tolist()
         return [column for column, yes in enumerate(listed) if yes] or list(range(len(listed)))
@@ -91,3 +93,27 @@ def _ratio(part: int, whole: int) -> float:
     if whole:
         return part / whole
     return float("inf") if part > 0 else 0.0
+
+
+def claimed_by(session: Session) -> set[int]:
+    """Return the queues in which something waits that is within their share."""
+    waiting = gang_units(session.snapshot)
+    gangs = session.snapshot.gangs
+    found: set[int] = set()
+    for index in np.flatnonzero((waiting.count > 0) & (gangs.queue[waiting.gang] >= 0)).tolist():
+        unit = waiting.unit(index)
+        queue = int(gangs.queue[unit.gang])
+        if queue in found or (session.place[unit.tasks] >= 0).any():
+            continue
+        if session.snapshot.queues.resources and claim_of(session, unit).entitled():
+            found.add(queue)
+    return found
+
+
+def beyond_share(session: Session, unit: Unit) -> bool:
+    """Tell whether the queue of a unit has more now than when the cycle began, and more than its share."""
+    snapshot = session.snapshot
+    claim = claim_of(session, unit)
+    has = session.columns["queue_allocated"][claim.leaf]
+    grown = (has > snapshot.queues.allocated[claim.leaf]) & (has > session.shares[claim.leaf])
+    return bool(grown[claim.measured(claim.leaf)].any())

@@ -117,7 +117,9 @@ def keep_nominated(session: Session, waiting: Units) -> None:
     later = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
     sound = (later >= 0).all(axis=1) & snapshot.nodes.ready & ~snapshot.nodes.cordoned
     nodes = tasks.nominated[waiting.rows]
-    lacking = np.append(0, np.cumsum((nodes < 0) | ~np.append(sound, False)[nodes] | (session.place[waiting.rows] >= 0)))
+    lacking = np.append(
+        0, np.cumsum((nodes < 0) | ~np.append(sound, False)[nodes] | (session.place[waiting.rows] >= 0))
+    )
     full = (waiting.count > 0) & (lacking[waiting.first + waiting.count] == lacking[waiting.first])
     # A loop over the units that wait for a place that is theirs, which are few.
     for index in np.flatnonzero(full).tolist():

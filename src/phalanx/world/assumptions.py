@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from phalanx.model.outcome import Bound, Evicted, Outcome, Result
 from phalanx.model.task import State, Task
 
 _ON_NODE = frozenset({State.BINDING, State.RUNNING})
@@ -21,20 +22,28 @@ class Assumptions:
         self._leaving[task.uid] = task
         return replace(task, state=State.RELEASING, gone_at=gone_at)
 
-    def refused(self, uid: str) -> Task | None:
-        """Return a task that stays after all; None: it is leaving whatever we were told."""
-        return self._leaving.pop(uid, None)
+    def confirm(self, task: Task | None, outcome: Outcome) -> Task | None:
+        """Return a task as it is after the answer to what was asked of it; None: the answer changes nothing."""
+        match outcome:
+            case Evicted(uid, Result.REFUSED):
+                return self._leaving.pop(uid, None)
+            case Bound() if task is not None:
+                return self._bound(task, outcome)
+        return None
 
-    def staying(self, task: Task | None) -> Task | None:
-        """Return a task as it is but for an eviction that is on its way."""
-        return None if task is None else self._leaving.get(task.uid, task)
-
-    def stays(self, task: Task) -> bool:
-        """Note what became of a bind of somebody who was asked to leave; tell whether he was."""
+    def _bound(self, task: Task, outcome: Bound) -> Task | None:
+        before = self._leaving.get(task.uid, task)
+        if before.state is not State.BINDING or before.node != outcome.node or outcome.result is Result.UNKNOWN:
+            return None
+        if outcome.result is Result.OK:
+            after = replace(before, state=State.RUNNING, started=outcome.at, nominated=None)
+        else:
+            after = replace(before, state=State.PENDING, node=None)
         if task.uid not in self._leaving:
-            return False
-        self._leaving[task.uid] = task
-        return True
+            return after
+        # It was asked to leave meanwhile, wherever it is.
+        self._leaving[task.uid] = after
+        return None
 
     def nominate(self, task: Task, node: str | None) -> Task:
         """Return a task with the place that is kept for it from now on."""

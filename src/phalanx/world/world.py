@@ -29,7 +29,7 @@ from phalanx.model.events import (
 )
 from phalanx.model.gang import Gang
 from phalanx.model.node import Node
-from phalanx.model.outcome import Bound, Evicted, Outcome, Result
+from phalanx.model.outcome import Outcome
 from phalanx.model.plan import Bind, Evict, Nominate, Plan
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State, Task
@@ -147,21 +147,9 @@ class World:
 
     def confirm(self, outcome: Outcome) -> None:
         """Take in what became of a step. An unknown outcome keeps its charge."""
-        match outcome:
-            case Bound(uid, node, result, at):
-                task = self._assumed.staying(self.tasks.get(uid))
-                if task is None or task.state is not State.BINDING or task.node != node:
-                    return
-                if result is Result.OK:
-                    task = replace(task, state=State.RUNNING, started=at, nominated=None)
-                elif result is Result.REFUSED:
-                    task = replace(task, state=State.PENDING, node=None)
-                if not self._assumed.stays(task):
-                    self._set_task(task)
-            case Evicted(uid, Result.REFUSED):
-                task = self._assumed.refused(uid)
-                if task is not None:
-                    self._set_task(task)
+        task = self._assumed.confirm(self.tasks.get(outcome.uid), outcome)
+        if task is not None:
+            self._set_task(task)
 
     def nominate(self, uid: str, node: str | None) -> None:
         """Keep a place for a waiting task, or (None) no longer."""

@@ -10,10 +10,10 @@ from phalanx.engine.budgets import affords_together
 from phalanx.engine.making_room import Room, Steps, carry_out, needed, tasks_of, tried
 from phalanx.engine.moving import movable, move
 from phalanx.engine.policy import Policy
-from phalanx.engine.rights import claim_of
+from phalanx.engine.rights import claim_of, claimed_by
 from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
-from phalanx.engine.units import Unit, gang_units
+from phalanx.engine.units import Unit
 from phalanx.engine.victims import VictimUnits, able
 from phalanx.model.axis import Bool, Int
 
@@ -37,7 +37,7 @@ class Consolidate:
 
     def run(self, session: Session, policy: Policy) -> None:
         """Try every unit that still waits, in order."""
-        claimed = _claimed(session)
+        claimed = claimed_by(session)
 
         def attempt(session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> bool:
             # Whoever is moved for a queue beyond its share is moved for nothing if another queue takes that back.
@@ -109,21 +109,6 @@ def _cleared(session: Session, unit: Unit, moved: Int) -> Bool:
     least = snapshot.requests[shapes].min(axis=0)
     enough: Bool = (freed >= least).all(axis=1)
     return enough
-
-
-def _claimed(session: Session) -> set[int]:
-    """Return the queues in which something waits that is within their share."""
-    waiting = gang_units(session.snapshot)
-    gangs = session.snapshot.gangs
-    found: set[int] = set()
-    for index in np.flatnonzero((waiting.count > 0) & (gangs.queue[waiting.gang] >= 0)).tolist():
-        unit = waiting.unit(index)
-        queue = int(gangs.queue[unit.gang])
-        if queue in found or (session.place[unit.tasks] >= 0).any():
-            continue
-        if session.snapshot.queues.resources and claim_of(session, unit).entitled():
-            found.add(queue)
-    return found
 
 
 def _enough(session: Session, unit: Unit) -> bool:

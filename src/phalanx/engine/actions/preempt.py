@@ -8,6 +8,7 @@ import numpy as np
 
 from phalanx.engine.making_room import Steps, carry_out, make_room
 from phalanx.engine.policy import Policy
+from phalanx.engine.rights import beyond_share, claimed_by
 from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
@@ -24,7 +25,19 @@ class Preempt:
 
     def run(self, session: Session, policy: Policy) -> None:
         """Try every unit that still waits, in order."""
-        Taking(session, policy, self._attempt).run()
+        claimed = claimed_by(session)
+
+        def attempt(session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> bool:
+            start = session.checkpoint()
+            made = self._attempt(session, policy, unit, units, steps)
+            others = claimed - {int(session.snapshot.gangs.queue[unit.gang])}
+            if made and others and beyond_share(session, unit):
+                # A queue that grew beyond its share while another claims its own would give it back at once.
+                session.rollback(start)
+                return False
+            return made
+
+        Taking(session, policy, attempt).run()
 
     def _attempt(self, session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> bool:
         """Make room for one unit."""

@@ -31,6 +31,7 @@ class Ageing(Plugin):
     after: Seconds = _SIX_HOURS
     name: ClassVar[str] = "ageing"
     band: ClassVar[bool] = True
+    only_lifts: ClassVar[bool] = True
 
     def gang_key(self, session: Session, units: Units) -> Int | Float:
         """Return 0 for gangs that have waited long enough."""

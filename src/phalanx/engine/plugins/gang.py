@@ -23,6 +23,7 @@ class Gang(Plugin):
     groups: ClassVar[bool] = True
     #: Before priority: what a broken gang holds is of no use to anybody until it is whole or gone.
     band: ClassVar[bool] = True
+    only_lifts: ClassVar[bool] = True
 
     def gang_key(self, session: Session, units: Units) -> Int | Float:
         """Return 0 for a gang that runs below its minimum: until it is whole, what it holds may be of no use."""
