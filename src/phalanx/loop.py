@@ -3,8 +3,9 @@
 from phalanx.engine.core import decide
 from phalanx.engine.invariants import Violation, check
 from phalanx.engine.policy import Policy
-from phalanx.model.plan import Plan
+from phalanx.model.plan import Code, Nominate, Plan
 from phalanx.model.snapshot import Snapshot
+from phalanx.world.gangs import gang_key
 from phalanx.world.world import World
 
 #: How long a gang for which we made a broken plan is left alone.
@@ -56,5 +57,17 @@ class Loop:
                     self.world.rest(key, now + ERROR_REST, f"our mistake, please report it: {violation}", ours=True)
             else:
                 self.world.assume(plan)
+                if self.policy.takes and self.world.nominated:
+                    self._withdraw(plan)
                 return plan
         raise AssertionError("unreachable: the last try returns or raises")
+
+    def _withdraw(self, plan: Plan) -> None:
+        """Give back the places of gangs for which there is no room any more, not even later: others may have them."""
+        waiting = {wait.gang_key for wait in plan.waits if wait.reason.code in {Code.FULL, Code.NEVER}}
+        nominated = {step.uid for step in plan.steps if isinstance(step, Nominate)}
+        kept = [uid for uids in self.world.nominated.values() for uid in uids if uid not in nominated]
+        for uid in kept:
+            task = self.world.tasks[uid]
+            if task.ours and gang_key(task) in waiting:
+                self.world.nominate(uid, None)

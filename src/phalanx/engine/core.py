@@ -10,9 +10,6 @@ from phalanx.model.plan import Bind, Code, Evict, Nominate, Plan, Reason, Step, 
 from phalanx.model.requeue import turns
 from phalanx.model.snapshot import Snapshot
 
-#: Actions that evict for somebody who waits.
-_TAKING = frozenset({"consolidate", "reclaim", "preempt"})
-
 
 def decide(snapshot: Snapshot, policy: Policy) -> Plan:
     """Return what to do now. Same snapshot, same policy: same plan."""
@@ -42,7 +39,7 @@ def _steps(session: Session, policy: Policy) -> tuple[Step, ...]:
     waited = turns(snapshot.now, gangs.created, gangs.start_timeout, gangs.running)
     steps: list[Step] = []
     said: set[int] = set()
-    takes = any(action.name in _TAKING for action in policy.actions)
+    takes = policy.takes
     for entry in session.log:
         if isinstance(entry, Placed | Kept):
             steps += _places(snapshot, entry)

@@ -7,6 +7,9 @@ from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Veto
 from phalanx.engine.session import Session
 from phalanx.engine.share import Share
 
+#: Actions that evict for somebody who waits.
+TAKING = frozenset({"consolidate", "reclaim", "preempt"})
+
 
 @dataclass(frozen=True, slots=True)
 class Weighted:
@@ -84,6 +87,11 @@ class Policy:
     def evicts(self) -> bool:
         """Tell whether some action takes from those who run."""
         return any(getattr(action, "evicts", False) for action in self.actions)
+
+    @property
+    def takes(self) -> bool:
+        """Tell whether some action makes room for somebody who waits."""
+        return any(action.name in TAKING for action in self.actions)
 
     @property
     def reads_running(self) -> bool:

@@ -40,6 +40,7 @@ class _Condition(msgspec.Struct):
 
 class _StatusPart(msgspec.Struct):
     conditions: list[_Condition] | None = None
+    nominatedNodeName: str | None = None  # noqa: N815 (the wire's name)
 
 
 class _Pod(msgspec.Struct):
@@ -68,6 +69,8 @@ class Known:
     version: int
     #: (reason, message) of its PodScheduled=False condition, so that the same is not written again.
     waiting: tuple[str, str] | None = None
+    #: The node that its status names as kept for it.
+    nominated: str | None = None
     #: Of Queues alone: the status as the server has it, and the generation that it should speak of.
     status: Any = None
     generation: int = 0
@@ -113,6 +116,7 @@ class Feed:
         table[meta.uid] = known = Known(meta.name, meta.namespace, meta.uid, version)
         if isinstance(part, _Pod):
             known.waiting = _waiting(part)
+            known.nominated = (part.status.nominatedNodeName or None) if part.status else None
         elif kind == QUEUES:
             known.status, known.generation = msgspec.json.decode(part.status), meta.generation
         if old is None or version > old.version:

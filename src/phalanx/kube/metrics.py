@@ -22,6 +22,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from phalanx import __version__
+from phalanx.engine.policy import TAKING
 from phalanx.kube.queue_figures import QueueFigures
 from phalanx.model.axis import unit
 from phalanx.model.outcome import Result
@@ -74,6 +75,15 @@ class Metrics:
         # Made once: a look-up by label costs as much as a bind's whole bookkeeping, and a series that is 0 from the
         # start is one that an alert can be written on.
         self._binds = {result.value: binds.labels(outcome=result.value) for result in Result}
+        evictions = Counter(
+            "phalanx_evictions", "Evictions by action and by what became of them.", ["action", "outcome"],
+            registry=self._registry,
+        )  # fmt: skip
+        self._evictions = {
+            (action, result): evictions.labels(action=action, outcome=result.value)
+            for action in sorted({*TAKING, "evict_stale"})
+            for result in (Result.OK, Result.REFUSED)
+        }
         self._violations = Counter(
             "phalanx_invariant_violations", "Plans thrown away because they broke a promise.", registry=self._registry
         )
@@ -91,6 +101,11 @@ class Metrics:
     def bind(self, outcome: str) -> None:
         """Count one bind: ok, refused or unknown."""
         self._binds[outcome].inc()
+
+    def eviction(self, action: str, outcome: Result) -> None:
+        """Count one eviction: ok or refused."""
+        if (action, outcome) in self._evictions:
+            self._evictions[action, outcome].inc()
 
     def violation(self) -> None:
         """Count one plan that broke a promise."""

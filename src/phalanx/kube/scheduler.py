@@ -22,7 +22,9 @@ from phalanx.kube.feed import Feed
 from phalanx.kube.groups import GroupStatus
 from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
+from phalanx.kube.making_room import MakingRoom
 from phalanx.kube.metrics import Metrics
+from phalanx.kube.nominations import Nominations
 from phalanx.kube.policy_source import Source
 from phalanx.kube.queues import QueueStatus
 from phalanx.kube.reflector import Reflector
@@ -50,6 +52,8 @@ class Settings:
     identity: str
     controller: str = "phalanx"
     wave_deadline: float = 120.0
+    #: Evictions per second. The API server of two shared cores answers about 500 of them in that time.
+    eviction_rate: float = 500.0
 
 
 class Scheduler:
@@ -77,8 +81,13 @@ class Scheduler:
         self._unsettled: list[Bind] = []
         self.waves = Waves(settings.wave_deadline)
         self.binder = Binder(client, self.feed, self.world, policy.scheduler_names, self.may_write, self._settled, log)
-        self.writes = Writes(client, self.may_write, lambda: not self.binder.idle, log)
+        self.writes = Writes(client, self.may_write, lambda: not (self.binder.idle and self.room.idle), log)
         self.events = Events(self.world, self.feed, self.writes, self.clock, settings.controller, settings.identity)
+        self.room = MakingRoom(
+            client, self.feed, self.world, self.events, self.clock, metrics, log,
+            self.may_write, self._wake.set, settings.eviction_rate,
+        )  # fmt: skip
+        self.nominations = Nominations(self.world, self.feed, self.writes, self.events, self.clock, log)
         self.groups = GroupStatus(self.world, self.feed, self.writes, self.clock)
         self.status = Status(self.world, self.feed, self.writes, self.events, self.clock, self.groups.tell)
         self.queues = QueueStatus(self.loop, self.feed, self.writes, self.events, self.clock, log)
@@ -149,6 +158,7 @@ class Scheduler:
             for reflector in self.reflectors:
                 group.create_task(reflector.run())
             group.create_task(self.binder.run())
+            group.create_task(self.room.run())
             group.create_task(self.writes.run())
             group.create_task(self._cycles())
             if self.leader is not None:
@@ -215,6 +225,7 @@ class Scheduler:
         started, now = self.clock.monotonic(), self.clock.now()
         self.waves.review(self.world, started)
         self._step_back(started)
+        self.nominations.review()
         if not (self.world.due(now) or self.queues.due):
             return
         try:
@@ -233,6 +244,8 @@ class Scheduler:
         self.loop.violations.clear()
         self.metrics.cycle(self.clock.monotonic() - started, plan)
         self.binder.submit(plan.binds)
+        self.room.submit(plan)
+        self.nominations.update(self.room.under_way)
         self.status.update(plan)
         self._say(plan)
 

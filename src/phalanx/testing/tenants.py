@@ -76,9 +76,7 @@ def crowded(draw: st.DrawFn, *, limits: bool = True, elastic: bool = True, queue
     Every queue lists the same resources, so that rules between queues can be worked out by hand.
     """
     sizes = [GPU, "cpu"] if draw(st.integers(0, 3)) == 0 else [GPU]
-    left = {
-        f"n{number}": {GPU: draw(st.integers(1, 4)), "cpu": 8} for number in range(draw(st.integers(1, 4)))
-    }
+    left = {f"n{number}": {GPU: draw(st.integers(1, 4)), "cpu": 8} for number in range(draw(st.integers(1, 4)))}
     found: list[Event] = [
         NodeSeen(Node(name, allocatable={**{key: 1000 * amount for key, amount in has.items()}, "pods": 50}))
         for name, has in left.items()

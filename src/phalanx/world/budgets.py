@@ -63,6 +63,10 @@ class Budgets:
         if before:
             self._cover(task, before, ())
 
+    def covers(self, uid: str) -> bool:
+        """Tell whether some budget speaks of this task."""
+        return uid in self._over
+
     def columns(self, uids: Sequence[str]) -> tuple[Int, Int]:
         """Return the budget of each of these tasks, and how many more of each budget's may leave.
 

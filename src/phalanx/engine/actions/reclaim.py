@@ -14,7 +14,7 @@ from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
 from phalanx.engine.victims import VictimUnits, able, by_queue, may_follow
-from phalanx.model.axis import Bool
+from phalanx.model.axis import Bool, Int
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +103,22 @@ class Reclaim:
 
 
 def _most_helpful(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> list[int]:
-    """Return the victims by how much room their node would have without any of them, and by what they give."""
+    """Return the victims by how many more copies their node takes without them, alone or together, and what they give."""
     snapshot, running = session.snapshot, session.snapshot.running
     ask = snapshot.requests[snapshot.tasks.shape[unit.tasks[0]]]
     wanted = np.flatnonzero(ask)
     chosen = np.flatnonzero(mask)
+    node, mine = running.node[units.first[chosen]], running.requests[units.first[chosen]][:, wanted]
+    now = (session.columns["free"] + session.columns["releasing"] - session.columns["held"])[:, wanted]
+    empty = now.copy()
     tasks = tasks_of(units, chosen.tolist())
-    later = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
-    np.add.at(later, running.node[tasks], running.requests[tasks])
-    room = (later[:, wanted] // ask[wanted]).min(axis=1)
-    gives = (running.requests[units.first[chosen]][:, wanted] / ask[wanted]).max(axis=1)
-    node = running.node[units.first[chosen]]
-    order: list[int] = chosen[np.lexsort([chosen, node, -gives, -room[node]])].tolist()
+    np.add.at(empty, running.node[tasks], running.requests[tasks][:, wanted])
+
+    def copies(amounts: Int) -> Int:
+        return np.asarray(np.maximum((amounts // ask[wanted]).min(axis=1), 0), np.int64)
+
+    alone = copies(now[node] + mine) - copies(now)[node]
+    together = (copies(empty) - copies(now))[node]
+    gives = (mine / ask[wanted]).max(axis=1)
+    order: list[int] = chosen[np.lexsort([chosen, node, -gives, -together, -alone])].tolist()
     return order

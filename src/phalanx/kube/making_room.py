@@ -1,0 +1,250 @@
+"""Making room on a cluster: the evictions of a plan, gang by gang, each a small transaction.
+
+First the places are written on the pods of the gang for which room is made: whatever happens to us after that, the
+next scheduler keeps them. Then its victims are asked to leave, those under a disruption budget first and one by one.
+After a refusal nobody else leaves for that gang: what was kept for it is given back, and it rests.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from phalanx.kube.client import MERGE_PATCH, Client, Reply, Unanswered
+from phalanx.kube.clock import Clock
+from phalanx.kube.events import Events
+from phalanx.kube.evictions import Answer, Pace, answer_of, request_of
+from phalanx.kube.feed import Feed
+from phalanx.kube.kinds import PODS
+from phalanx.kube.log import Log
+from phalanx.kube.metrics import Metrics
+from phalanx.kube.nominations import request_of as nomination_of
+from phalanx.model.outcome import Evicted, Result
+from phalanx.model.plan import Evict, Nominate, Plan
+from phalanx.model.task import State
+from phalanx.world.gangs import gang_key
+from phalanx.world.indexes import subtract
+from phalanx.world.world import World
+
+#: As many at once: an API server on two cores is busy with these, and binds still get through.
+IN_FLIGHT = 16
+TRIES_MAX = 6
+PAUSE_MAX = 10.0
+#: A gang for which an eviction was refused rests: 5, 10, 20 … seconds.
+REST, REST_MAX = 5.0, 300.0
+#: How many names a message has before it says "and n more".
+NAMED_MAX = 5
+#: What an event on a victim is called.
+RULES = {"preempt": "Preempted", "reclaim": "Reclaimed", "consolidate": "Consolidated", "evict_stale": "StaleGang"}
+
+
+@dataclass(slots=True)
+class Making:
+    """Who leaves for one gang, or (no key) because his own gang is broken."""
+
+    gang: str | None
+    key: str | None
+    evicts: list[Evict] = field(default_factory=list[Evict])
+    nominates: list[Nominate] = field(default_factory=list[Nominate])
+    #: Who was asked to leave and does.
+    left: list[str] = field(default_factory=list[str])
+    #: Why nobody else is asked.
+    refused: str | None = None
+
+
+class MakingRoom:
+    """Takes plans; asks victims to leave; tells the world what became of it."""
+
+    def __init__(
+        self, client: Client, feed: Feed, world: World, events: Events, clock: Clock, metrics: Metrics, log: Log,
+        fence: Callable[[], bool], wake: Callable[[], None], rate: float,
+    ) -> None:  # fmt: skip
+        self._client = client
+        self._feed = feed
+        self._world = world
+        self._events = events
+        self._clock = clock
+        self._metrics = metrics
+        self._log = log
+        self._fence = fence
+        self._wake = wake
+        self._pace = Pace(rate, clock.monotonic)
+        self._door = asyncio.Semaphore(IN_FLIGHT)
+        self._waiting: asyncio.Queue[Making] = asyncio.Queue()
+        #: Keys of the gangs for which room is being made; "" for nobody.
+        self.under_way: Counter[str] = Counter()
+        self._refusals: dict[str, int] = {}
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether everything that was asked for is done."""
+        return not self.under_way
+
+    def submit(self, plan: Plan) -> None:
+        """Take the evictions of a plan; never waits."""
+        for making in makings(plan, self._victims_gang):
+            self._say(making)
+            self.under_way[making.key or ""] += 1
+            self._waiting.put_nowait(making)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                group.create_task(self._carry_out(await self._waiting.get()))
+
+    def _victims_gang(self, step: Evict) -> str:
+        task = self._world.tasks.get(step.uid)
+        return gang_key(task) if task is not None else step.uid
+
+    async def _carry_out(self, making: Making) -> None:
+        await asyncio.gather(*(self._announce(making, step) for step in making.nominates))
+        # A refusal is to be expected where there is a budget: whoever comes after it is not asked any more.
+        covered = [step for step in making.evicts if self._world.budgets.covers(step.uid)]
+        for step in covered:
+            await self._evict(making, step)
+        under = {step.uid for step in covered}
+        await asyncio.gather(*(self._evict(making, step) for step in making.evicts if step.uid not in under))
+        if making.refused is not None:
+            self._give_up(making, making.refused)
+        elif making.key is not None:
+            self._refusals.pop(making.key, None)
+        subtract(self.under_way, [making.key or ""])
+        self._wake()
+
+    async def _announce(self, making: Making, step: Nominate) -> None:
+        """Write the place on the pod that will take it."""
+        while making.refused is None and self._wanted(step):
+            known = self._feed.of(PODS, step.uid)
+            assert known is not None, "a task that is there is known"
+            if known.nominated == step.node:
+                return
+            reply = await self._ask("PATCH", *nomination_of(known, step.node), MERGE_PATCH)
+            if reply is not None and reply.ok:
+                known.nominated = step.node
+                return
+            if reply is not None and reply.status < 500 and reply.status != 429:
+                making.refused = making.refused or f"its place could not be written on {step.task}: {reply.message}"
+            else:
+                await asyncio.sleep(1.0)
+
+    def _wanted(self, step: Nominate) -> bool:
+        """Tell whether a place is still to be kept: the pod waits, and no later plan found another."""
+        task = self._world.tasks.get(step.uid)
+        waits = task is not None and task.state is State.PENDING and task.nominated == step.node
+        return waits and self._fence() and self._feed.of(PODS, step.uid) is not None
+
+    async def _evict(self, making: Making, step: Evict) -> None:
+        """Ask one victim to leave, unless there is no reason for it any more."""
+        answer, why = Answer.REFUSED, ""
+        if making.refused is None and self._has_reason(making):
+            answer, why = await self._asked(making, step)
+        if answer is Answer.REFUSED:
+            self._world.confirm(Evicted(step.uid, Result.REFUSED))
+            if why:
+                self._metrics.eviction(step.action, Result.REFUSED)
+                making.refused = making.refused or f"{step.task} was not evicted: {why}"
+            return
+        making.left.append(step.task)
+        self._world.confirm(Evicted(step.uid, Result.OK))
+        if answer is Answer.LEAVING:
+            self._metrics.eviction(step.action, Result.OK)
+            self._tell_victim(step)
+
+    def _has_reason(self, making: Making) -> bool:
+        """Tell whether the gang still waits for the room: it may have found another place, or be gone."""
+        return not making.nominates or any(self._wanted(step) for step in making.nominates)
+
+    async def _asked(self, making: Making, step: Evict) -> tuple[Answer, str]:
+        why = "the server gave no answer"
+        for attempt in range(TRIES_MAX):
+            known = self._feed.of(PODS, step.uid)
+            if known is None:
+                return Answer.GONE, ""
+            await self._pace.turn()
+            async with self._door:
+                if making.refused is not None or not self._fence():
+                    return Answer.REFUSED, ""
+                reply = await self._request("POST", *request_of(known))
+                answer = answer_of(reply) if reply is not None else Answer.AGAIN
+                if answer is Answer.UNCLEAR:
+                    answer = await self._read(known.namespace, known.name, step.uid)
+            if answer is not Answer.AGAIN:
+                return answer, reply.message if reply is not None else ""
+            why = reply.message if reply is not None else why
+            pause = min(0.1 * 2**attempt, PAUSE_MAX)
+            await asyncio.sleep(max(pause, reply.retry_after if reply is not None and reply.status == 429 else 0.0))
+        return Answer.REFUSED, why
+
+    async def _read(self, namespace: str, name: str, uid: str) -> Answer:
+        """Look whether the pod that we mean is still there."""
+        reply = await self._request("GET", f"/api/v1/namespaces/{namespace}/pods/{name}", None)
+        if reply is None or not (reply.ok or reply.status == 404):
+            return Answer.AGAIN
+        meta = reply.json()["metadata"] if reply.ok else {}
+        if meta.get("uid") != uid:
+            return Answer.GONE
+        return Answer.LEAVING if "deletionTimestamp" in meta else Answer.AGAIN
+
+    async def _ask(self, method: str, path: str, body: bytes, kind: str) -> Reply | None:
+        async with self._door:
+            return await self._request(method, path, body, kind)
+
+    async def _request(
+        self, method: str, path: str, body: bytes | None, kind: str = "application/json"
+    ) -> Reply | None:
+        try:
+            return await self._client.request(method, path, body=body, content_type=kind)
+        except Unanswered:
+            return None
+
+    def _give_up(self, making: Making, why: str) -> None:
+        """Give back what was kept for the gang, and let it rest."""
+        gone = f"already evicted for it: {shown(making.left)}" if making.left else "nobody was evicted for it"
+        if making.key is None:
+            self._log.say("eviction-refused", why=why)
+            return
+        self._log.say("eviction-refused", gang=making.gang, why=why, evicted=len(making.left))
+        for step in making.nominates:
+            task = self._world.tasks.get(step.uid)
+            if task is not None and task.state is State.PENDING and task.nominated == step.node:
+                self._world.nominate(step.uid, None)
+        times = self._refusals[making.key] = self._refusals.get(making.key, 0) + 1
+        rest = min(REST * 2.0 ** (times - 1), REST_MAX)
+        self._world.rest(making.key, self._clock.now() + rest, why)
+        self._events.tell(making.key, "Warning", "EvictionRefused", "Evicting", f"{why}; {gone}")
+
+    def _tell_victim(self, step: Evict) -> None:
+        namespace, _, name = step.task.partition("/")
+        regarding = {"kind": "Pod", "apiVersion": "v1", "name": name, "namespace": namespace, "uid": step.uid}
+        whom = f"evicted for {step.beneficiary}: " if step.beneficiary is not None else "evicted: "
+        self._events.about(regarding, "Normal", RULES.get(step.action, "Evicted"), "Evicting", whom + step.reason)
+
+    def _say(self, making: Making) -> None:
+        """One line per gang for which room is made."""
+        first = making.evicts[0]
+        whom = {} if making.gang is None else {"gang": making.gang}
+        victims = shown([step.task for step in making.evicts])
+        self._log.say("making-room", **whom, action=first.action, evicts=len(making.evicts), victims=victims)
+        if making.key is not None:
+            note = f"{len(making.evicts)} pods are asked to leave for it ({first.action}): {victims}"
+            self._events.tell(making.key, "Normal", "MakingRoom", "Evicting", note)
+
+
+def makings(plan: Plan, gang_of: Callable[[Evict], str]) -> list[Making]:
+    """Return the evictions of a plan by whom they are for; those for nobody by the gang that they leave."""
+    found: dict[tuple[str | None, str], Making] = {}
+    for step in plan.steps:
+        if isinstance(step, Evict):
+            place = (step.gang_key, "" if step.gang_key is not None else gang_of(step))
+            found.setdefault(place, Making(step.beneficiary, step.gang_key)).evicts.append(step)
+    for step in plan.steps:
+        if isinstance(step, Nominate) and (step.gang_key, "") in found:
+            found[step.gang_key, ""].nominates.append(step)
+    return list(found.values())
+
+
+def shown(names: list[str]) -> str:
+    """Return the first few names."""
+    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return ", ".join(names[:NAMED_MAX]) + more
