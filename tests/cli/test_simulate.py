@@ -46,7 +46,7 @@ def test_the_report_as_json_holds_the_seed_and_every_number_and_repeats_exactly(
     found = json.loads(outputs[0])
     assert list(found) == [
         "scenario", "policy", "seed", "end", "cycles", "interrupted", "nodes", "gangs", "started", "finished", "lost",
-        "interruptions", "never_started", "waiting", "makespan", "device", "cpu", "fragmentation",
+        "interruptions", "evictions", "never_started", "waiting", "makespan", "device", "cpu", "fragmentation",
         "held_over_time", "working_over_time", "queues",
     ]  # fmt: skip
     assert (found["seed"], found["policy"], found["started"]) == (3, "pod-by-pod", 2)

@@ -10,7 +10,7 @@ from phalanx.engine.policy import Policy
 from phalanx.model.axis import GPU
 from phalanx.model.events import GroupsSeen
 from phalanx.model.task import State
-from phalanx.policy.load import load_policy
+from phalanx.policy.load import load_policy, parse_policy
 from phalanx.sim.agenda import Agenda
 from phalanx.sim.from_manifests import timeline_of_manifests
 from phalanx.sim.life import life_key
@@ -337,3 +337,24 @@ def test_any_run_keeps_right_books_and_can_be_repeated(lines: list[str], policy:
 def test_a_cluster_is_measured_by_its_gpus_and_without_any_by_its_first_other_device() -> None:
     nodes = {text: timeline(read_scenario(text)).nodes for text in ("node n1 gpu=1 a.b/c=1", "node n1 x.y/z=1 a.b/c=1")}
     assert [Meter(found).device for found in nodes.values()] == [GPU, "a.b/c"]
+
+
+def test_a_team_that_returns_takes_back_its_half_and_who_was_evicted_starts_again() -> None:
+    """The evicted gang holds its place for its grace period of 30 s, and its work begins anew when it can."""
+    policy = parse_policy("{extends: default, actions: [{name: allocate}, {name: reclaim}]}", "reclaiming")
+    scenario = """
+        node  n1      gpu=4
+        queue a       quota:gpu=2
+        queue b       quota:gpu=2
+        gang  b1..b2  members=2 gpu=1 queue=b runtime=1h
+        gang  a1      members=2 gpu=1 queue=a runtime=1h created=10m
+        """
+    simulator = Simulator(timeline(read_scenario(dedent(scenario))), policy)
+    for _ in simulator.run():
+        pass
+    told = {life.name: (life.started, life.evictions, life.finished) for life in simulator.lives}
+    assert told == {
+        "default/b1": (0, 0, 3600),
+        "default/b2": (0, 2, 3600 + 3600),
+        "default/a1": (630, 0, 630 + 3600),
+    }

@@ -35,6 +35,8 @@ def report_text(scenario: str, found: Report) -> str:
         _row("cpu", _use(found.cpu, "there is none")),
         _row("fragmentation", _fragmentation(found, what)),
     ]
+    if found.evictions:
+        lines.append(_row("evictions", f"{counted(found.evictions, 'pod')}, for others or because a gang was broken"))
     if found.interruptions:
         lines.append(_row("work lost", f"{counted(found.interruptions, 'time')}, as a gang was no longer whole"))
     lines += _queues(found, what) + _over_time(found, what) + _never(found)

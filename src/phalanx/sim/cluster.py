@@ -28,11 +28,18 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
+class Leave:
+    """An evicted pod is gone: its grace has passed."""
+
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
 class Wake:
     """Nothing happens, but a cycle that had to wait for its turn is due."""
 
 
-Happening = Planned | End | Wake
+Happening = Planned | End | Leave | Wake
 
 
 class Cluster:
@@ -66,12 +73,16 @@ class Cluster:
                 return self._return(node)
             case End(life, attempt):
                 return self._end(life, attempt, now)
+            case Leave(uid):
+                return self._leave(uid, now)
             case Wake():
                 return False
 
     def execute(self, plan: Plan) -> None:
-        """Carry out a plan: every bind succeeds, at once."""
-        assert not any(isinstance(step, Evict) for step in plan.steps), "the pretend cluster cannot evict yet"
+        """Carry out a plan: every bind succeeds, at once, and every eviction begins."""
+        for step in plan.steps:
+            if isinstance(step, Evict):
+                self._evict(self.world.tasks[step.uid], plan.now)
         for step in plan.binds:
             self.world.confirm(Bound(step.uid, step.node, Result.OK, plan.now))
             self._run(self.world.tasks[step.uid])
@@ -118,11 +129,43 @@ class Cluster:
             self.meter.work(task, 1)
         self._touched[key] = None
 
+    def _evict(self, task: Task, now: float) -> None:
+        """Let a pod terminate: it works no longer, and holds its place for its grace period."""
+        key = life_key(task)
+        life = self.lives[key]
+        life.running.pop(task.uid, None)
+        life.evictions += 1
+        if life.working:
+            self.meter.work(task, -1)
+        self.world.apply(TaskSeen(replace(task, state=State.RELEASING, gone_at=now + task.grace)))
+        self._agenda.put(now + task.grace, Leave(task.uid))
+        self._touched[key] = None
+
+    def _leave(self, uid: str, now: float) -> bool:
+        task = self.world.tasks.get(uid)
+        if task is None:
+            return False
+        self._remove(task)
+        self._make_again(task, now)
+        return True
+
+    def _make_again(self, task: Task, now: float) -> None:
+        """Let the controller of a pod that is gone make another; without one it is lost."""
+        if task.controlled:
+            self._born_again += 1
+            uid = f"{task.namespace}:{task.name}:again-{self._born_again}"
+            blank = replace(task, uid=uid, state=State.PENDING, node=None, created=now, started=None)
+            self._arrive(replace(blank, gone_at=None, nominated=None))
+        elif not self.lives[life_key(task)].members:
+            self.lives[life_key(task)].lost = True
+
     def _remove(self, task: Task) -> None:
         """Take a task out of the cluster, wherever it is."""
         key = life_key(task)
         life = self.lives[key]
         del life.members[task.uid]
+        if task.state is State.RELEASING:
+            self.meter.hold(task, -1)
         if task.uid in life.running:
             del life.running[task.uid]
             self.meter.hold(task, -1)
@@ -182,13 +225,7 @@ class Cluster:
         self._set_node(replace(self._nodes[name], ready=False))
         for task in [self.world.tasks[uid] for uid in self.world.on_node.get(name, {})]:
             self._remove(task)
-            if task.controlled:
-                self._born_again += 1
-                uid = f"{task.namespace}:{task.name}:again-{self._born_again}"
-                again = replace(task, uid=uid, state=State.PENDING, node=None, created=now, started=None)
-                self._arrive(again)
-            elif not self.lives[life_key(task)].members:
-                self.lives[life_key(task)].lost = True
+            self._make_again(task, now)
         return True
 
     def _return(self, name: str) -> bool:

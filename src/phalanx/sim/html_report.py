@@ -58,6 +58,8 @@ def _tiles(found: Report, what: str) -> str:
         ]
     if found.cpu.capacity:
         tiles.append((f"{found.cpu.held:.1%}", "of the cpu held"))
+    if found.evictions:
+        tiles.append((f"{found.evictions:,}", "pods evicted"))
     if found.interruptions:
         tiles.append((f"{found.interruptions:,}", "times work was lost"))
     cells = "".join(f"<li><b>{escape(number)}</b><span>{escape(text)}</span></li>" for number, text in tiles)

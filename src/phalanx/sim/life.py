@@ -34,6 +34,8 @@ class Life:
     #: How often its work began, and how often it was interrupted and lost.
     attempt: int = 0
     interruptions: int = 0
+    #: How many of its pods were evicted.
+    evictions: int = 0
     #: Why it waited, the last time it did.
     reason: Reason | None = None
 

@@ -58,6 +58,8 @@ class Report:
     lost: int
     #: How often work was lost because a gang was no longer whole.
     interruptions: int
+    #: Pods that had to leave for others, or because their gang was broken.
+    evictions: int
     never_started: tuple[NeverStarted, ...]
     waiting: Waiting | None
     #: From the first arrival to the last end; None when nothing ended.
@@ -99,6 +101,7 @@ def report(simulator: Simulator, *, interrupted: bool = False, points: int = POI
         finished=len(ends),
         lost=sum(life.lost for life in lives),
         interruptions=sum(life.interruptions for life in lives),
+        evictions=sum(life.evictions for life in lives),
         never_started=tuple(
             NeverStarted(life.name, str(life.reason or "it was never looked at"))
             for life in lives

@@ -103,7 +103,7 @@ class Reclaim:
 
 
 def _most_helpful(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> list[int]:
-    """Return the victims by how many more copies their node takes without them, alone or together, and what they give."""
+    """Return the victims by how many more copies their node takes without them, alone or together."""
     snapshot, running = session.snapshot, session.snapshot.running
     ask = snapshot.requests[snapshot.tasks.shape[unit.tasks[0]]]
     wanted = np.flatnonzero(ask)
