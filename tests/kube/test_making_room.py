@@ -1,0 +1,280 @@
+"""Making room on a real API server, with the printed rights, pretend kubelets and the real controllers."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phalanx.kube.local import ControlPlane, node_manifest
+from phalanx.kube.playground import grant
+from phalanx.model.axis import GPU
+from phalanx.testing.control_plane import need_binaries
+from phalanx.testing.objects import Manifest, create_all, delete_all, list_all, pod_manifest
+from phalanx.testing.queue_cluster import EVENTS, PODS, QUEUES, queue
+from phalanx.testing.running import Scheduler, eventually, places, schedulers
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
+
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+SETS = "/apis/apps/v1/namespaces/default/replicasets"
+CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+POLICY = """\
+extends: default
+actions: [{name: allocate}, {name: consolidate}, {name: reclaim}, {name: preempt},
+          {name: evict_stale, arguments: {grace: 1s}}]
+"""
+
+
+def pods(names: str, count: int, of: str | None = None, gpus: int = 1, **options: Any) -> list[Manifest]:
+    """Return pods in no gang, each with the label `app` that tells it from all others."""
+    asked = {"cpu": "1", GPU: str(gpus)}
+    found = [pod_manifest(f"{names}-{number}", requests=asked, **options) for number in range(count)]
+    for pod in found:
+        labels = {"app": pod["metadata"]["name"]} | ({"phalanx.dev/queue": of} if of else {})
+        pod["metadata"]["labels"] = labels
+    return found
+
+
+def budget(*apps: str) -> Manifest:
+    """Return a budget that lets none of these pods go."""
+    chosen = {"matchExpressions": [{"key": "app", "operator": "In", "values": list(apps)}]}
+    return {
+        "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "keep", "namespace": "default"},
+        "spec": {"maxUnavailable": 0, "selector": chosen},
+    }  # fmt: skip
+
+
+def urgent() -> Manifest:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 1000,
+    }  # fmt: skip
+
+
+@dataclass
+class Cluster:
+    """A real control plane with kubelets that only pretend, and a scheduler that makes room."""
+
+    plane: ControlPlane
+    start: Callable[..., Scheduler]
+    policy: Path
+    log: Path | None = None
+
+    def run(self) -> Scheduler:
+        running = self.start("--no-leader-election", f"--policy={self.policy}")
+        self.log = running.log
+        return running
+
+    def make(self, *objects: Manifest | list[Manifest]) -> None:
+        for one in objects:
+            create_all(self.plane.kubeconfig, one if isinstance(one, list) else [one])
+
+    def bound(self, names: str, count: int) -> dict[str, str]:
+        """Wait until so many pods of a name have nodes and run."""
+
+        def look() -> dict[str, str] | None:
+            running = [pod["status"]["phase"] for pod in self.pods(names) if "nodeName" in pod["spec"]]
+            return places(self.plane, f"{names}-") if running == ["Running"] * count else None
+
+        found: dict[str, str] = eventually(f"{count} of {names} run", look, self.log)
+        return found
+
+    def protected(self) -> None:
+        """Wait until the disruption controller has looked at the budget."""
+
+        def look() -> bool:
+            found = list_all(self.plane.kubeconfig, BUDGETS)
+            return bool(found) and found[0].get("status", {}).get("expectedPods", 0) > 0
+
+        eventually("the budget is worked out", look, self.log)
+
+    def pods(self, names: str = "") -> list[Manifest]:
+        return [pod for pod in list_all(self.plane.kubeconfig, PODS) if pod["metadata"]["name"].startswith(names)]
+
+    def told(self, reason: str) -> dict[str, str]:
+        """Return what events of this reason say, by the name of the object."""
+        events = list_all(self.plane.kubeconfig, EVENTS)
+        found = [(one["regarding"]["name"], one["note"]) for one in events if one["reason"] == reason]
+        names = Counter(name for name, _ in found)
+        assert all(times == 1 for times in names.values()), f"{reason} was told more than once: {found}"
+        return dict(found)
+
+    def quiet(self) -> None:
+        """Nothing is written, evicted or moved any more."""
+
+        def versions() -> list[str]:
+            found = [item for path in (PODS, EVENTS) for item in list_all(self.plane.kubeconfig, path)]
+            return sorted(item["metadata"]["resourceVersion"] for item in found)
+
+        def still() -> bool:
+            before = versions()
+            time.sleep(2)
+            return versions() == before
+
+        eventually("all is written", still, self.log)
+        before = versions()
+        # A cycle is tried every second; status writes have their own pace.
+        time.sleep(6)
+        assert versions() == before
+        assert not any(pod["status"].get("nominatedNodeName") for pod in self.pods())
+
+
+@pytest.fixture(scope="module")
+def room_plane() -> Iterator[ControlPlane]:
+    need_binaries()
+    with ControlPlane(kwok=True) as running:
+        grant(running)
+        running.kubectl("wait", "--for=condition=Established", "crd/queues.scheduling.phalanx.dev")
+        yield running
+
+
+@pytest.fixture
+def cluster(room_plane: ControlPlane, tmp_path: Path) -> Iterator[Cluster]:
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(POLICY)
+    with schedulers(room_plane, tmp_path) as start:
+        yield Cluster(room_plane, start, policy)
+    for path in (SETS, BUDGETS, PODS, "/api/v1/nodes", QUEUES, EVENTS):
+        delete_all(room_plane.kubeconfig, list_all(room_plane.kubeconfig, path))
+    delete_all(room_plane.kubeconfig, [item for item in list_all(room_plane.kubeconfig, CLASSES) if item["value"] == 1000])
+    eventually("the cluster is empty", lambda: not list_all(room_plane.kubeconfig, PODS))
+
+
+def test_a_queue_takes_back_its_share_and_nobody_leaves_whom_a_budget_protects(cluster: Cluster) -> None:
+    cluster.make(node_manifest("n1", gpus=8), queue("team-a", {"quota": 4}), queue("team-b", {"quota": 4}))
+    cluster.make(pods("a", 8, "team-a"))
+    cluster.run()
+    cluster.bound("a", 8)
+    cluster.make(budget("a-6", "a-7"))
+    cluster.protected()
+    cluster.make(pods("b", 6, "team-b"))
+
+    cluster.bound("b", 4)
+    cluster.quiet()
+    left = {pod["metadata"]["name"] for pod in cluster.pods("a")}
+    gone = {f"a-{number}" for number in range(8)} - left
+    assert len(left) == 4
+    assert {"a-6", "a-7"} <= left
+    notes = cluster.told("Reclaimed")
+    assert notes.keys() == gone
+    assert set(notes.values()) == {
+        f"evicted for default/b-{number}: queue team-b takes back what is its share" for number in range(4)
+    }
+    assert sorted(cluster.told("MakingRoom")) == [f"b-{number}" for number in range(4)]
+
+
+def test_the_more_important_gang_of_a_queue_goes_first_and_a_budget_is_kept(cluster: Cluster) -> None:
+    cluster.make(node_manifest("n1", gpus=2), node_manifest("n2", gpus=2), urgent())
+    cluster.make(pods("low", 4))
+    cluster.run()
+    placed = cluster.bound("low", 4)
+    kept = [name for name, node in placed.items() if node == "n2"]
+    cluster.make(budget(*kept))
+    cluster.protected()
+    high = [
+        pod_manifest(f"high-{number}", gang="high", minimum=2, requests={GPU: "1"}, priorityClassName="urgent")
+        for number in range(2)
+    ]
+    cluster.make(high)
+
+    assert cluster.bound("high", 2) == {"high-0": "n1", "high-1": "n1"}
+    cluster.quiet()
+    assert sorted(pod["metadata"]["name"] for pod in cluster.pods("low")) == sorted(kept)
+    gone = placed.keys() - set(kept)
+    assert cluster.told("Preempted") == {
+        name: "evicted for default/high: of higher priority in its queue (1000)" for name in gone
+    }
+
+
+def test_nobody_is_evicted_where_everybody_is_protected(cluster: Cluster) -> None:
+    cluster.make(node_manifest("n1", gpus=2), urgent(), pods("low", 2))
+    cluster.run()
+    cluster.bound("low", 2)
+    cluster.make(budget("low-0", "low-1"))
+    cluster.protected()
+    cluster.make(pods("high", 1, priorityClassName="urgent"))
+    time.sleep(3)
+    cluster.quiet()
+    assert len(cluster.bound("low", 2)) == 2
+    # With the budget gone there is a reason to try again, and nobody had to ask for it.
+    cluster.plane.kubectl("delete", "pdb", "keep")
+    cluster.bound("high", 1)
+    assert len(cluster.told("Preempted")) == 1
+
+
+def test_small_work_is_moved_together_and_comes_back(cluster: Cluster) -> None:
+    """Two nodes with half of each taken: a pod that needs a whole node gets one, and both small ones run again."""
+    template = pods("small", 1, gpus=2)[0]
+    template["metadata"]["labels"] = {"app": "small"}
+    spread = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+        {"labelSelector": {"matchLabels": {"app": "small"}}, "topologyKey": "kubernetes.io/hostname"},
+    ]}}  # fmt: skip
+    del spread
+    made = {
+        "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "small", "namespace": "default"},
+        "spec": {
+            "replicas": 1, "selector": {"matchLabels": {"app": "small"}},
+            "template": {"metadata": {"labels": {"app": "small"}}, "spec": template["spec"]},
+        },
+    }  # fmt: skip
+    cluster.make(node_manifest("n1", gpus=4), node_manifest("n2", gpus=4))
+    cluster.make(pods("fixed", 1, gpus=2, node="n1"), pods("guard", 1, gpus=2, node="n2", scheduler="other"))
+    cluster.make(made)
+    cluster.run()
+    (small, node), *_ = cluster.bound("small", 1).items()
+    other = "fixed" if node == "n1" else "guard"
+    cluster.plane.kubectl("delete", "pod", f"{other}-0", "--wait=true")
+    cluster.make(pods("big", 1, gpus=4))
+
+    assert cluster.bound("big", 1) == {"big-0": node}
+    (again, elsewhere), *_ = cluster.bound("small", 1).items()
+    assert again != small
+    assert elsewhere != node
+    cluster.quiet()
+    assert cluster.told("Consolidated") == {
+        small: "evicted for default/big-0: moved together with others, so that it fits"
+    }
+
+
+def test_a_gang_that_lost_a_member_for_good_gives_back_what_it_holds(cluster: Cluster) -> None:
+    gang = [pod_manifest(f"train-{number}", gang="train", minimum=3, requests={GPU: "1"}) for number in range(3)]
+    cluster.make(node_manifest("n1", gpus=4), gang)
+    cluster.run()
+    cluster.bound("train", 3)
+    cluster.plane.kubectl("delete", "pod", "train-1")
+    # A waiting pod, since nobody decides where nobody waits.
+    cluster.make(pods("big", 1, gpus=4))
+    cluster.bound("big", 1)
+    assert cluster.pods("train") == []
+    note = "evicted: its gang is broken: 2 of the 3 that it needs are there"
+    assert cluster.told("StaleGang") == {"train-0": note, "train-2": note}
+    cluster.quiet()
+
+
+def test_what_is_written_says_who_waits_for_which_place(cluster: Cluster) -> None:
+    """A victim with a long grace and no kubelet that ends it: the place is kept, and nobody else is asked to leave."""
+    slow = node_manifest("n1", gpus=1)
+    del slow["metadata"]["annotations"]
+    low = pods("low", 1, terminationGracePeriodSeconds=3600)
+    cluster.make(slow, urgent(), low)
+    cluster.run()
+    eventually("it is bound", lambda: places(cluster.plane, "low"), cluster.log)
+    cluster.make(pods("high", 1, priorityClassName="urgent"))
+
+    def nominated() -> str | None:
+        found: str | None = cluster.pods("high")[0]["status"].get("nominatedNodeName")
+        return found
+
+    assert eventually("its place is written", nominated, cluster.log) == "n1"
+    eventually("the victim is leaving", lambda: "deletionTimestamp" in cluster.pods("low")[0]["metadata"])
+    assert cluster.pods("low")[0]["metadata"]["deletionGracePeriodSeconds"] == 3600
+    cluster.make(pods("late", 1, priorityClassName="urgent"))
+    time.sleep(3)
+    assert json.dumps(sorted(cluster.told("Preempted"))) == '["low-0"]'
+    delete_all(cluster.plane.kubeconfig, low)
+    eventually("it has its place", lambda: places(cluster.plane, "high"), cluster.log)
+    assert places(cluster.plane, "late") == {}
