@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from phalanx.engine.core import decide
@@ -121,6 +121,36 @@ def _pod(name: str, gpus: int, runtime: int | None, node: str | None, created: f
     return task if node is None else replace(task, state=State.RUNNING, node=node, started=0.0)
 
 
+#: When what ends where, and how many GPUs it gives back.
+Ends = list[tuple[float, str, int]]
+
+
+def _first_start(ends: Ends, free: dict[str, int], gpus: int, members: int) -> float | None:
+    """Return the first moment at which the gang fits, if all ends as expected."""
+    for moment in sorted({end for end, _, _ in ends}):
+        back = {node: sum(size for end, at, size in ends if at == node and end <= moment) for node in free}
+        if sum((room + back[node]) // gpus for node, room in free.items()) >= members:
+            return moment
+    return None
+
+
+def _cluster(running: list[tuple[int, int | None, int]]) -> tuple[World, dict[str, int], Ends]:
+    """Return three nodes of 4 GPUs with as many of these pods as fit, what is free, and what ends when."""
+    free = {f"n{number}": 4 for number in range(3)}
+    world = World()
+    world.look_for_victims(wanted=True)
+    for name in free:
+        world.apply(NodeSeen(Node(name, allocatable={"nvidia.com/gpu": 4000, "pods": 50})))
+    ends: Ends = []
+    for number, (size, runtime, at) in enumerate(running):
+        node = f"n{at}"
+        if free[node] >= size:
+            free[node] -= size
+            world.apply(TaskSeen(_pod(f"r{number}", size, runtime, node, 0.0)))
+            ends += [] if runtime is None else [(float(runtime), node, size)]
+    return world, free, ends
+
+
 @given(
     st.lists(st.tuples(st.integers(1, 4), st.sampled_from([None, 100, 200, 300]), st.integers(0, 2)), max_size=6),
     st.integers(1, 3),
@@ -130,20 +160,8 @@ def _pod(name: str, gpus: int, runtime: int | None, node: str | None, created: f
 def test_backfill_never_delays_the_gang_for_which_a_place_is_kept(
     running: list[tuple[int, int | None, int]], members: int, gpus: int, others: list[tuple[int, int | None]]
 ) -> None:
-    """The first moment at which it fits, if all ends as expected, is the same with and without the others."""
-    free = {f"n{number}": 4 for number in range(3)}
-    world = World()
-    world.look_for_victims(wanted=True)
-    for name in free:
-        world.apply(NodeSeen(Node(name, allocatable={"nvidia.com/gpu": 4000, "pods": 50})))
-    ends: list[tuple[float, str, int]] = []
-    for number, (size, runtime, at) in enumerate(running):
-        node = f"n{at}"
-        if free[node] >= size:
-            free[node] -= size
-            world.apply(TaskSeen(_pod(f"r{number}", size, runtime, node, 0.0)))
-            if runtime is not None:
-                ends.append((float(runtime), node, size))
+    """The first moment at which it fits, if all ends as expected, is no later with the others than without them."""
+    world, free, ends = _cluster(running)
     said = Membership("d/big", members)
     for number in range(members):
         world.apply(TaskSeen(replace(_pod(f"big-{number}", gpus, None, None, 1.0), membership=said)))
@@ -151,29 +169,14 @@ def test_backfill_never_delays_the_gang_for_which_a_place_is_kept(
         world.apply(TaskSeen(_pod(f"o{number}", size, runtime, None, 2.0 + number)))
     now = 10.0
     plan = decide(world.compile(now), BACKFILL)
-    if any(bind.gang == "d/big" for bind in plan.binds):
-        return
-
-    def first_start(ends: list[tuple[float, str, int]], free: dict[str, int]) -> float | None:
-        for moment in sorted({end for end, _, _ in ends}):
-            there = {
-                node: room + sum(size for end, at, size in ends if at == node and end <= moment)
-                for node, room in free.items()
-            }
-            if sum(room // gpus for room in there.values()) >= members:
-                return moment
-        return None
-
-    before = first_start(ends, free)
-    if before is None:
-        return
-    after_free = dict(free)
-    after_ends = list(ends)
+    before = _first_start(ends, free, gpus, members)
+    assume(before is not None and all(bind.gang != "d/big" for bind in plan.binds))
     for bind in plan.binds:
         task = world.tasks[bind.uid]
         size = dict(task.shape.requests)["nvidia.com/gpu"] // 1000
-        after_free[bind.node] -= size
-        if task.expected_runtime is not None:
-            after_ends.append((now + task.expected_runtime, bind.node, size))
-    assert first_start(after_ends, after_free) is not None
-    assert first_start(after_ends, after_free) <= max(before, now)  # type: ignore[operator]
+        free[bind.node] -= size
+        ends += [] if task.expected_runtime is None else [(now + task.expected_runtime, bind.node, size)]
+    after = _first_start(ends, free, gpus, members)
+    assert before is not None
+    assert after is not None
+    assert after <= max(before, now)

@@ -45,7 +45,7 @@ def budget(*apps: str) -> Manifest:
     chosen = {"matchExpressions": [{"key": "app", "operator": "In", "values": list(apps)}]}
     return {
         "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "keep", "namespace": "default"},
-        "spec": {"maxUnavailable": 0, "selector": chosen},
+        "spec": {"minAvailable": len(apps), "selector": chosen},
     }  # fmt: skip
 
 

@@ -64,19 +64,20 @@ class Cluster:
         """Let something happen; tell whether anything changed by it."""
         match happening:
             case Arrive(task):
-                return self._arrive(task)
+                changed = self._arrive(task)
             case Scale():
-                return self._scale(happening)
+                changed = self._scale(happening)
             case Fail(node):
-                return self._fail(node, now)
+                changed = self._fail(node, now)
             case Return(node):
-                return self._return(node)
+                changed = self._return(node)
             case End(life, attempt):
-                return self._end(life, attempt, now)
+                changed = self._end(life, attempt, now)
             case Leave(uid):
-                return self._leave(uid, now)
+                changed = self._leave(uid, now)
             case Wake():
-                return False
+                changed = False
+        return changed
 
     def execute(self, plan: Plan) -> None:
         """Carry out a plan: every bind succeeds, at once, and every eviction begins."""
