@@ -89,8 +89,10 @@ def test_a_directory_of_manifests_is_simulated_and_what_is_bad_in_it_is_told(
         (["bytes.scenario"], "bytes.scenario: not UTF-8 text, allowed is a scenario (see docs/scenario.md)"),
         (
             ["wrong.scenario"],
-            "wrong.scenario:2: found 'nod', allowed are node, queue, budget, gang, pod, fail, scale; "
-            "did you mean node?",
+            (
+                "wrong.scenario:2: found 'nod', allowed are node, queue, budget, gang, pod, fail, scale; "
+                "did you mean node?"
+            ),
         ),
         (
             ["idle.scenario", "--until", "soon"],

@@ -1,5 +1,6 @@
 """Queues decide who goes first, how much each may have, and how its tasks are laid out."""
 
+from phalanx.policy.load import parse_policy
 from phalanx.testing.scenario import check
 
 
@@ -76,7 +77,7 @@ def test_a_queue_that_must_not_borrow_stays_within_its_quota() -> None:
         pod   p       gpu=1 queue=a created=1m
         """,
         """
-        wait g 3 held: queue a has 0 of its limit of 2 nvidia.com/gpu: 3 asked, 1 too many
+        wait g 3 held: queue a has 0 of its quota of 2 nvidia.com/gpu and does not borrow: 3 asked, 1 too many
         bind p n1
         """,
     )
@@ -109,7 +110,7 @@ def test_what_cannot_be_preempted_stays_within_the_quota_while_others_borrow() -
         gang  loose   members=3 gpu=1 queue=a created=1m
         """,
         """
-        wait fixed 3 held: queue a has 0 of its quota of 2 nvidia.com/gpu, and what is not preemptible must stay …
+        wait fixed 3 held: queue a has 0 that is not preemptible, of its quota of 2 nvidia.com/gpu: 3 asked, 1 too many
         bind loose-0 n1
         bind loose-1 n1
         bind loose-2 n1
@@ -316,4 +317,31 @@ def test_a_long_line_of_old_gangs_does_not_give_a_queue_more_than_its_share() ->
         wait a4 1 full: …
         """,
         now="7h",
+    )
+
+
+def test_who_can_never_start_takes_nobodys_share() -> None:
+    """Neither a gang that lacks members nor one that is not preemptible and beyond the quota asks for anything."""
+    check(
+        """
+        node  n1      gpu=4
+        queue a       priority=10 quota:gpu=0
+        queue b       quota:gpu=0
+        queue c       quota:gpu=0
+        gang  fixed   members=4 gpu=1 queue=a preemptible=false
+        gang  lacking members=4 minimum=5 gpu=1 queue=a
+        pod   b1..b4  gpu=1 queue=b on=n1 controlled
+        pod   c1..c4  gpu=1 queue=c
+        """,
+        """
+        wait fixed 4 held: …
+        wait lacking 4 held: 4 of 5 members are there
+        wait c3 1 full: …
+        wait c4 1 full: …
+        evict b4 n1 for c1: queue c takes back what is its share
+        nominate c1 n1
+        evict b3 n1 for c2: queue c takes back what is its share
+        nominate c2 n1
+        """,
+        parse_policy("{extends: default, actions: [{name: allocate}, {name: reclaim}]}", "reclaiming"),
     )

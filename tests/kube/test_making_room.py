@@ -108,7 +108,7 @@ class Cluster:
 
         def versions() -> list[str]:
             found = [item for path in (PODS, EVENTS) for item in list_all(self.plane.kubeconfig, path)]
-            return sorted(item["metadata"]["resourceVersion"] for item in found)
+            return sorted(f"{item['metadata']['name']} {item['metadata']['resourceVersion']}{item.get('note')}" for item in found)
 
         def still() -> bool:
             before = versions()

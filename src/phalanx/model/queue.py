@@ -45,6 +45,7 @@ class Queue:
     namespaces: frozenset[str] | None = None
     #: None: its parent's, and in the end the policy's.
     placement: Placement | None = None
+    #: Infinity where nobody knows yet: an object that was not made is younger than all that were.
     created: float = 0.0
     uid: str = ""
     #: Which object it is, for messages: `Queue`, or `Queue.scheduling.run.ai`.

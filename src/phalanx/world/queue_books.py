@@ -14,8 +14,10 @@ from phalanx.model.queue_table import QueueTable
 from phalanx.model.task import State, Task
 from phalanx.world.queue_rows import group_sums, sum_up
 
-#: The parts of a row: on nodes or on the way there; of that, what must not be preempted; waiting.
-_ALLOCATED, _FIXED, _PENDING = range(3)
+#: The parts of a row: on nodes or on the way there; of that, what must not be preempted; waiting, and waiting for
+#: places that must not be preempted.
+_ALLOCATED, _FIXED, _PENDING, _PENDING_FIXED = range(4)
+_PARTS = 4
 _FIRST_CAPACITY = 64
 
 
@@ -39,7 +41,7 @@ class QueueBooks:
 
     def open(self, old: QueueTable | None, table: QueueTable) -> None:
         """Go on with other queues. If they list other resources, every gang must be put again."""
-        width = 3 * len(table.resources)
+        width = _PARTS * len(table.resources)
         if old is None or old.resources != table.resources:
             self._slot, self._free = {}, []
             self._leaf = np.full(_FIRST_CAPACITY, -1)
@@ -78,9 +80,14 @@ class QueueBooks:
             rows = stale[:-1]
             self._sums[rows] = group_sums(self._leaf[slots], self._amounts[slots], len(table))[rows]
             self._stale = set()
-        whole = sum_up(self._sums, table.parent, table.depth, np.broadcast_to(~table.leaf[:, None], self._sums.shape))
-        allocated, fixed, pending = (part.copy() for part in np.split(whole, 3, axis=1))
-        requested = allocated + np.minimum(pending, SUM_MAX - allocated)
+        allocated, fixed, pending, bound = np.split(self._sums, _PARTS, axis=1)
+        # What is not preemptible can only ask for what is left of the quota: it will not get more.
+        left = np.where(table.listed, np.maximum(table.quota - fixed, 0), SUM_MAX)
+        pending = pending + np.minimum(np.minimum(bound, left), SUM_MAX - pending)
+        asked = allocated + np.minimum(pending, SUM_MAX - allocated)
+        leaves = np.concatenate([allocated, fixed, asked], axis=1)
+        whole = sum_up(leaves, table.parent, table.depth, np.broadcast_to(~table.leaf[:, None], leaves.shape))
+        allocated, fixed, requested = (part.copy() for part in np.split(whole, 3, axis=1))
         return allocated, fixed, requested
 
     def amounts(self, task: Task) -> list[int]:
@@ -90,13 +97,12 @@ class QueueBooks:
 
     def _row(self, gang: Gang, members: Iterable[Task]) -> list[int]:
         width = len(self._column)
-        row = [0] * (3 * width)
-        for task in members:
-            if task.charged and task.state is not State.RELEASING:
-                part = _ALLOCATED
-            elif task.state is State.PENDING and gang.hold is None and task.hold is None:
-                part = _PENDING
-            else:
+        row = [0] * (_PARTS * width)
+        parts = [(task, _part(gang, task)) for task in members]
+        here = sum(part is not None for _, part in parts)
+        for task, part in parts:
+            # A gang that lacks members cannot start, whatever its queue has.
+            if part is None or (part != _ALLOCATED and here < gang.minimum):
                 continue
             for name, amount in task.shape.requests:
                 column = self._column.get(name)
@@ -114,3 +120,12 @@ class QueueBooks:
             self._leaf = np.concatenate([self._leaf, np.full(slot, -1)])
             self._amounts = np.concatenate([self._amounts, np.zeros_like(self._amounts)])
         return slot
+
+
+def _part(gang: Gang, task: Task) -> int | None:
+    """Return which part of a gang's row a task belongs to; None: to none."""
+    if task.charged and task.state is not State.RELEASING:
+        return _ALLOCATED
+    if task.state is State.PENDING and gang.hold is None and task.hold is None:
+        return _PENDING if gang.preemptible else _PENDING_FIXED
+    return None

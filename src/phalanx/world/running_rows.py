@@ -76,6 +76,15 @@ class RunningRows:
         budget, left = budgets.columns(kept[3].uids)
         return self._with_shapes(replace(kept[3], budget=budget, budgets=left), waiting)
 
+    def next_look(self, now: float) -> float:
+        """Return when to look again at gangs that run below their minimum: soon at first, then less and less often.
+
+        Nobody here knows how long they are given; whatever it is, they are looked at within a tenth more.
+        """
+        if not self.wanted or not self._broken_since:
+            return math.inf
+        return now + max((now - max(self._broken_since.values())) / 10, 1.0)
+
     def _with_shapes(self, table: RunningTable, waiting: tuple[Shape, ...]) -> tuple[RunningTable, tuple[Shape, ...]]:
         """Number the shapes on top of those of waiting tasks."""
         number = {shape: row for row, shape in enumerate(waiting)}

@@ -87,7 +87,7 @@ class World:
         self._touched: set[str] = set()
         #: Gangs that must not be tried before a time, and why.
         self._resting: dict[str, tuple[float, str, bool]] = {}
-        #: When the next start timeout or patience of a waiting gang runs out.
+        #: When the next start timeout or patience of a waiting gang runs out, or a broken one is looked at again.
         self._next_turn = math.inf
 
     def apply(self, event: Event) -> None:
@@ -174,7 +174,7 @@ class World:
         """Tell whether a new decision could differ from the last one, or what queues have from what they had then."""
         changed = bool(self._dirty_gangs) or self._node_rows.dirty or self.queues.stale
         if not self._waiting:
-            return changed and bool(self.queues.seen)
+            return (changed and (bool(self.queues.seen) or self._running_rows.wanted)) or now >= self._next_turn
         changed = changed or (self._running_rows.wanted and self.budgets.stale)
         rested = any(until <= now for until, *_ in self._resting.values())
         return rested or changed or now >= self._next_turn
@@ -213,7 +213,7 @@ class World:
         running, every = self._running_rows.table(now, axis, nodes.row, queues, shapes, self.budgets)
         if len(every) > len(shapes):
             shapes, (requests, scored) = every, amounts(every, axis)
-        self._next_turn = next_turn(gangs, now)
+        self._next_turn = min(next_turn(gangs, now), self._running_rows.next_look(now))
         return Snapshot(
             now=now, seed=seed, axis=axis, nodes=nodes, devices=devices, shapes=shapes, requests=requests,
             scored=scored, gangs=gangs, tasks=tasks, queues=queues,

@@ -68,9 +68,12 @@ def _short(session: Session, queue: int, column: int, ask: int, has: int, why: s
     name = table.resources[column]
     bound = int((table.limit if why == "limit" else table.quota)[queue, column])
     asked, held, most, more = (written(value, name) for value in (ask, has, bound, has + ask - bound))
-    who = "" if why == "limit" else ", and what is not preemptible must stay within it"
-    text = (
-        f"queue {table.queues[queue].name} has {held} of its {why} of {most} {name}{who}: "
-        f"{asked} asked, {more} too many"
-    )
-    return Reason(Code.HELD, text)
+    spec = table.queues[queue]
+    own = spec.terms.get(name)
+    if why == "quota":
+        has_ = f"has {held} that is not preemptible, of its quota of {most} {name}"
+    elif not spec.borrowing and own is not None and own.quota == bound:
+        has_ = f"has {held} of its quota of {most} {name} and does not borrow"
+    else:
+        has_ = f"has {held} of its limit of {most} {name}"
+    return Reason(Code.HELD, f"queue {spec.name} {has_}: {asked} asked, {more} too many")

@@ -1,0 +1,272 @@
+"""Who is moved, who is repaired, and that nobody leaves in vain: whole plans, cycle by cycle."""
+
+from phalanx.testing.room import ROOM, making_room
+from phalanx.testing.scenario import check
+
+FRAGMENTED = """
+    node  n1..n2  gpu=2
+    queue a       quota:gpu=4 preempt-min-runtime=10m
+    pod   r1      gpu=1 queue=a on=n1 controlled
+    pod   r2      gpu=1 queue=a on=n2 controlled
+    pod   p       gpu=2 queue=a created=1m
+    """
+
+
+def test_small_work_moves_together_so_that_the_large_fits() -> None:
+    check(
+        FRAGMENTED,
+        """
+        evict r1 n1 for p: moved together with others, so that it fits
+        nominate p n1
+        cycle 2
+        bind r1 n2
+        bind p n1
+        """,
+        ROOM,
+        now="10m",
+        cycles=2,
+    )
+
+
+def test_nobody_is_moved_within_his_minimum_runtime() -> None:
+    check(FRAGMENTED, "wait p 1 full: …", ROOM, now="9m59s")
+
+
+def test_nobody_is_moved_who_would_not_come_back() -> None:
+    check(
+        FRAGMENTED.replace("on=n1 controlled", "on=n1"),
+        """
+        evict r2 n2 for p: moved together with others, so that it fits
+        nominate p n2
+        """,
+        ROOM,
+        now="10m",
+    )
+    check(FRAGMENTED.replace(" controlled", ""), "wait p 1 full: …", ROOM, now="10m")
+
+
+def test_nobody_is_moved_unless_there_is_another_place_for_everybody() -> None:
+    check(
+        """
+        node  n1..n2  gpu=3
+        pod   r1      gpu=2 on=n1 controlled
+        pod   r2      gpu=2 on=n2 controlled
+        pod   p       gpu=2 created=1m
+        """,
+        "wait p 1 full: …",
+        ROOM,
+    )
+
+
+def test_no_more_are_moved_than_the_policy_allows() -> None:
+    given = """
+        node  n1..n2  gpu=4
+        pod   r1..r2  gpu=1 on=n1 controlled
+        pod   s1..s2  gpu=1 on=n2 controlled
+        pod   p       gpu=4 created=1m
+        """
+    check(given, "wait p 1 full: …", making_room(moves=1))
+    moved = """
+        evict r2 n1 for p: moved together with others, so that it fits
+        evict r1 n1 for p: moved together with others, so that it fits
+        nominate p n1
+        """
+    check(given, moved, making_room(moves=2))
+
+
+def test_who_is_entitled_to_what_he_has_is_moved_for_a_claim_but_never_left_out() -> None:
+    check(
+        """
+        node  n1..n2  gpu=2
+        queue a       quota:gpu=2
+        queue b       quota:gpu=2
+        pod   a1      gpu=1 queue=a on=n1 controlled
+        pod   a2      gpu=1 queue=a on=n2 controlled
+        pod   b1      gpu=2 queue=b created=1m preemptible=false
+        """,
+        """
+        evict a2 n2 for b1: queue b takes back what is its share
+        nominate b1 n2
+        cycle 2
+        bind a2 n1
+        bind b1 n2
+        """,
+        ROOM,
+        cycles=2,
+    )
+
+
+def test_a_broken_gang_is_made_whole_before_others_of_its_priority() -> None:
+    check(
+        """
+        node  n1   gpu=3
+        gang  old  members=2 minimum=3 gpu=1 on=n1
+        gang  old  members=1 gpu=1 created=2m
+        pod   p    gpu=1 created=1m
+        """,
+        """
+        bind old-2 n1
+        wait p 1 full: …
+        """,
+        ROOM,
+    )
+
+
+def test_a_broken_gang_makes_room_for_its_missing_member() -> None:
+    check(
+        """
+        node  n1   gpu=3
+        gang  old  members=2 minimum=3 gpu=1 on=n1 priority=3
+        gang  old  members=1 gpu=1 created=2m priority=3
+        pod   p    gpu=1 on=n1
+        """,
+        """
+        evict p n1 for old: of higher priority in its queue (3)
+        nominate old-2 n1
+        cycle 2
+        bind old-2 n1
+        """,
+        ROOM,
+        cycles=2,
+    )
+
+
+def test_a_gang_that_stays_broken_for_the_grace_period_is_evicted_whole() -> None:
+    check(
+        """
+        node  n1   gpu=2
+        gang  old  members=2 minimum=3 gpu=1 on=n1
+        pod   p    gpu=1 created=1m
+        """,
+        """
+        wait p 1 full: …
+        cycle 2
+        wait p 1 full: …
+        evict old-0 n1: its gang is broken: 2 of the 3 that it needs are there
+        evict old-1 n1: its gang is broken: 2 of the 3 that it needs are there
+        cycle 3
+        wait old 2 held: 2 of 3 members are there
+        bind p n1
+        """,
+        ROOM,
+        cycles=3,
+    )
+
+
+def test_a_gang_that_is_made_whole_is_not_evicted_in_the_same_plan() -> None:
+    check(
+        """
+        node  n1   gpu=3
+        gang  old  members=2 minimum=3 gpu=1 on=n1
+        gang  old  members=1 gpu=1 created=2m
+        pod   p    gpu=1 created=1m priority=9
+        """,
+        """
+        bind old-2 n1
+        wait p 1 full: …
+        """,
+        ROOM,
+    )
+
+
+def test_a_place_that_was_freed_is_taken_by_nobody_else() -> None:
+    """The victim comes back at once, and another of its queue is more important than all: both wait."""
+    check(
+        """
+        node  n1      gpu=2
+        queue a       quota:gpu=1
+        queue b       quota:gpu=1
+        pod   a1      gpu=1 queue=a on=n1 controlled priority=50
+        pod   a2      gpu=1 queue=a on=n1 controlled
+        pod   b1      gpu=1 queue=b created=1m
+        pod   eager   gpu=1 queue=a created=1m priority=50
+        """,
+        """
+        wait eager 1 full: …
+        evict a2 n1 for b1: queue b takes back what is its share
+        nominate b1 n1
+        cycle 2
+        wait eager 1 full: …
+        wait a2 1 full: …
+        bind b1 n1
+        """,
+        ROOM,
+        cycles=2,
+    )
+
+
+def test_two_who_need_room_find_two_places() -> None:
+    check(
+        """
+        node  n1..n2  gpu=1
+        pod   low1    gpu=1 on=n1
+        pod   low2    gpu=1 on=n2
+        pod   h1..h3  gpu=1 priority=5 created=1m
+        """,
+        """
+        wait h3 1 full: …
+        evict low2 n2 for h1: of higher priority in its queue (5)
+        nominate h1 n2
+        evict low1 n1 for h2: of higher priority in its queue (5)
+        nominate h2 n1
+        """,
+        ROOM,
+    )
+
+
+def test_nobody_leaves_a_node_that_is_not_used_then() -> None:
+    """The search looks at l1 and l2 first, who are as unimportant; only clearing n3 helps."""
+    check(
+        """
+        node  n1..n3  gpu=2
+        pod   l3..l4  gpu=1 on=n3
+        pod   l1      gpu=1 on=n1 created=1m
+        pod   l2      gpu=1 on=n2 created=1m
+        pod   m1      gpu=1 on=n1 priority=5
+        pod   m2      gpu=1 on=n2 priority=5
+        pod   high    gpu=2 priority=3 created=1m
+        """,
+        """
+        evict l4 n3 for high: of higher priority in its queue (3)
+        evict l3 n3 for high: of higher priority in its queue (3)
+        nominate high n3
+        """,
+        ROOM,
+    )
+
+
+def test_nobody_leaves_who_could_stay_if_others_places_were_used() -> None:
+    check(
+        """
+        node  n0   gpu=1
+        node  n1   gpu=4
+        pod   p1   gpu=2 on=n1
+        pod   p2   gpu=1 on=n0
+        gang  high members=4 gpu=1 priority=2 created=1m
+        """,
+        """
+        evict p1 n1 for high: of higher priority in its queue (2)
+        nominate high-0 n1
+        nominate high-1 n1
+        nominate high-2 n1
+        nominate high-3 n1
+        """,
+        ROOM,
+    )
+
+
+def test_a_search_that_stops_early_evicts_nobody_and_says_so() -> None:
+    check(
+        """
+        node  n1..n3  gpu=2
+        pod   l1..l2  gpu=1 on=n1
+        pod   l3..l4  gpu=1 on=n2
+        pod   l5..l6  gpu=1 on=n3
+        gang  high    members=3 gpu=2 priority=3 created=1m
+        """,
+        """
+        wait high 3 full: 3 needed together, 0/3 nodes: 3 short of nvidia.com/gpu (most free on one node: 0 of 2); \
+the search for …
+        """,
+        making_room(steps=3),
+    )
