@@ -270,3 +270,24 @@ the search for …
         """,
         making_room(steps=3),
     )
+
+
+def test_a_claim_takes_from_the_node_where_it_helps() -> None:
+    """Queue b has one GPU too many; a task of two fits on n1 anyhow, and on n2 only without b2."""
+    check(
+        """
+        node  n1  gpu=3
+        node  n2  gpu=2
+        queue a   quota:gpu=0 priority=1
+        queue b   quota:gpu=0
+        pod   b1  gpu=1 queue=b on=n1 created=1s
+        pod   b2  gpu=1 queue=b on=n2
+        gang  big members=2 gpu=2 queue=a created=1m
+        """,
+        """
+        evict b2 n2 for big: queue a takes back what is its share
+        nominate big-0 n1
+        nominate big-1 n2
+        """,
+        ROOM,
+    )

@@ -1,6 +1,5 @@
 """Making room on a real API server, with the printed rights, pretend kubelets and the real controllers."""
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,7 +21,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 SETS = "/apis/apps/v1/namespaces/default/replicasets"
-CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 POLICY = """\
 extends: default
 actions: [{name: allocate}, {name: consolidate}, {name: reclaim}, {name: preempt},
@@ -107,8 +105,8 @@ class Cluster:
         """Nothing is written, evicted or moved any more."""
 
         def versions() -> list[str]:
-            found = [item for path in (PODS, EVENTS) for item in list_all(self.plane.kubeconfig, path)]
-            return sorted(f"{item['metadata']['name']} {item['metadata']['resourceVersion']}{item.get('note')}" for item in found)
+            events = [one for one in list_all(self.plane.kubeconfig, EVENTS) if one["reportingController"] == "phalanx"]
+            return sorted(item["metadata"]["resourceVersion"] for item in (*self.pods(), *events))
 
         def still() -> bool:
             before = versions()
@@ -140,7 +138,7 @@ def cluster(room_plane: ControlPlane, tmp_path: Path) -> Iterator[Cluster]:
         yield Cluster(room_plane, start, policy)
     for path in (SETS, BUDGETS, PODS, "/api/v1/nodes", QUEUES, EVENTS):
         delete_all(room_plane.kubeconfig, list_all(room_plane.kubeconfig, path))
-    delete_all(room_plane.kubeconfig, [item for item in list_all(room_plane.kubeconfig, CLASSES) if item["value"] == 1000])
+    delete_all(room_plane.kubeconfig, [urgent()])
     eventually("the cluster is empty", lambda: not list_all(room_plane.kubeconfig, PODS))
 
 
@@ -207,13 +205,8 @@ def test_nobody_is_evicted_where_everybody_is_protected(cluster: Cluster) -> Non
 
 
 def test_small_work_is_moved_together_and_comes_back(cluster: Cluster) -> None:
-    """Two nodes with half of each taken: a pod that needs a whole node gets one, and both small ones run again."""
+    """Half of each node is taken and one half is given back elsewhere: only together there is a whole node free."""
     template = pods("small", 1, gpus=2)[0]
-    template["metadata"]["labels"] = {"app": "small"}
-    spread = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
-        {"labelSelector": {"matchLabels": {"app": "small"}}, "topologyKey": "kubernetes.io/hostname"},
-    ]}}  # fmt: skip
-    del spread
     made = {
         "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "small", "namespace": "default"},
         "spec": {
@@ -222,18 +215,19 @@ def test_small_work_is_moved_together_and_comes_back(cluster: Cluster) -> None:
         },
     }  # fmt: skip
     cluster.make(node_manifest("n1", gpus=4), node_manifest("n2", gpus=4))
-    cluster.make(pods("fixed", 1, gpus=2, node="n1"), pods("guard", 1, gpus=2, node="n2", scheduler="other"))
-    cluster.make(made)
+    cluster.make(pods("fixed", 1, gpus=2, node="n1"), pods("guest", 1, gpus=2, node="n2"), made)
     cluster.run()
     (small, node), *_ = cluster.bound("small", 1).items()
-    other = "fixed" if node == "n1" else "guard"
-    cluster.plane.kubectl("delete", "pod", f"{other}-0", "--wait=true")
+    other = {"n1": "n2", "n2": "n1"}[node]
+    # Whoever is beside it leaves; the one on the other node stays, and it has no controller that would bring it back.
+    leaving = {"n1": "fixed-0", "n2": "guest-0"}[node]
+    cluster.plane.kubectl("delete", "pod", leaving)
     cluster.make(pods("big", 1, gpus=4))
 
     assert cluster.bound("big", 1) == {"big-0": node}
     (again, elsewhere), *_ = cluster.bound("small", 1).items()
     assert again != small
-    assert elsewhere != node
+    assert elsewhere == other
     cluster.quiet()
     assert cluster.told("Consolidated") == {
         small: "evicted for default/big-0: moved together with others, so that it fits"
@@ -246,10 +240,7 @@ def test_a_gang_that_lost_a_member_for_good_gives_back_what_it_holds(cluster: Cl
     cluster.run()
     cluster.bound("train", 3)
     cluster.plane.kubectl("delete", "pod", "train-1")
-    # A waiting pod, since nobody decides where nobody waits.
-    cluster.make(pods("big", 1, gpus=4))
-    cluster.bound("big", 1)
-    assert cluster.pods("train") == []
+    eventually("all of it is gone", lambda: not cluster.pods("train"), cluster.log)
     note = "evicted: its gang is broken: 2 of the 3 that it needs are there"
     assert cluster.told("StaleGang") == {"train-0": note, "train-2": note}
     cluster.quiet()
@@ -274,7 +265,7 @@ def test_what_is_written_says_who_waits_for_which_place(cluster: Cluster) -> Non
     assert cluster.pods("low")[0]["metadata"]["deletionGracePeriodSeconds"] == 3600
     cluster.make(pods("late", 1, priorityClassName="urgent"))
     time.sleep(3)
-    assert json.dumps(sorted(cluster.told("Preempted"))) == '["low-0"]'
+    assert list(cluster.told("Preempted")) == ["low-0"]
     delete_all(cluster.plane.kubeconfig, low)
     eventually("it has its place", lambda: places(cluster.plane, "high"), cluster.log)
     assert places(cluster.plane, "late") == {}

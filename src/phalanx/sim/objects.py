@@ -1,5 +1,6 @@
 """From documents to events: identify, admit, expand, read. Each object alone, so that a bad one stops nobody."""
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
@@ -7,7 +8,7 @@ from typing import Any
 
 from phalanx.dialects.kinds import called
 from phalanx.dialects.read import read
-from phalanx.model.events import Event, PriorityClassSeen, Refused
+from phalanx.model.events import Event, PriorityClassSeen, QueueSeen, Refused
 from phalanx.sim.admission import Admission, full_name, mapping
 from phalanx.sim.expand import KINDS, expand
 from phalanx.sim.manifests import Document
@@ -73,7 +74,7 @@ class _Reader:
                 # Its pods wait for it and say so; there is one, but it cannot be read.
                 self.objects.events.append(event)
         elif self._claim(one, source):
-            self.objects.events.append(event)
+            self.objects.events.append(_unmade_last(event, one))
             if isinstance(event, PriorityClassSeen):
                 self.admission.learn_priority(event)
 
@@ -123,3 +124,11 @@ class _Reader:
 def _is_class(one: dict[str, Any]) -> bool:
     group = _CLASSES.get(one["kind"])
     return group is not None and str(one.get("apiVersion")).startswith(group)
+
+
+def _unmade_last(event: Event, one: dict[str, Any]) -> Event:
+    """A queue without a time was not made yet: it is younger than all that were."""
+    metadata = one.get("metadata")
+    if isinstance(event, QueueSeen) and isinstance(metadata, dict) and not metadata.get("creationTimestamp"):
+        return replace(event, queue=replace(event.queue, created=math.inf))
+    return event
