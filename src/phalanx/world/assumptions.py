@@ -36,6 +36,8 @@ class Assumptions:
         if before.state is not State.BINDING or before.node != outcome.node or outcome.result is Result.UNKNOWN:
             return None
         if outcome.result is Result.OK:
+            # Whoever has a place needs no promise of one; if it is made again under its uid, it waits like others.
+            self._nominated.pop(task.uid, None)
             after = replace(before, state=State.RUNNING, started=outcome.at, nominated=None)
         else:
             after = replace(before, state=State.PENDING, node=None)
@@ -54,7 +56,9 @@ class Assumptions:
         """Return a task as it was seen, with what it cannot tell yet."""
         if old is None:
             return task
-        if task.uid in self._nominated and task.state is State.PENDING:
+        if task.state is not State.PENDING:
+            self._nominated.pop(task.uid, None)
+        if task.uid in self._nominated:
             if self._nominated[task.uid] == task.nominated:
                 del self._nominated[task.uid]
             else:
