@@ -286,7 +286,6 @@ def test_every_preemption_raises_what_its_queue_runs_of_the_more_important(event
         assert [placed[queue, priority] for priority in (2, 1, 0)] > before
 
 
-@pytest.mark.xfail(strict=True, reason="the world remembers a nomination beyond the bind (bugs 12)")
 def test_who_comes_back_has_no_place_of_its_former_life() -> None:
     """Nominated, bound, evicted and made again under one uid: it waits like everybody else."""
     shape = Shape(((GPU, 1000), ("pods", 1)))

@@ -50,7 +50,9 @@ def seen(world: World) -> Budget | None:
 def test_a_budget_counts_as_the_cluster_counted_it_and_is_gone_when_it_is_deleted(control_plane: ControlPlane) -> None:
     plane = control_plane
     plane.kubectl("create", "namespace", NAMESPACE)
-    plane.kubectl("create", "serviceaccount", "default", "-n", NAMESPACE)
+    # A controller may have made it already.
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": NAMESPACE}}
+    plane.kubectl("apply", "-f", "-", stdin=json.dumps(account))
     plane.kubectl("create", "-f", "-", stdin=json.dumps(node_manifest("budgets-1")))
     for name in ("a", "b", "c"):
         plane.kubectl("create", "-f", "-", stdin=json.dumps(pod(name)))

@@ -50,7 +50,9 @@ def test_the_tree_of_a_cluster_is_listed_once_and_a_refusal_is_one_line(
 ) -> None:
     plane = fresh_control_plane()
     create(plane, node_manifest("gpu-1"), node_manifest("gpu-2"))
-    plane.kubectl("create", "serviceaccount", "default", "-n", "default")
+    # A controller may have made it already.
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "default"}}
+    plane.kubectl("apply", "-f", "-", stdin=json.dumps(account))
     create(plane, pod("a", "team-a", 8), pod("b", "team-a", 4), pod("c", "team-b", 2))
     look = ["queues", "--kubeconfig", str(plane.kubeconfig), "--width", "80"]
 

@@ -43,6 +43,11 @@ NOTHING = {
     "phalanx_build_info{" + __version__ + "}": 1.0,
     "phalanx_cycle_seconds_count": 0.0,
     "phalanx_cycle_seconds_sum": 0.0,
+    **{
+        f"phalanx_evictions_total{{{action},{outcome}}}": 0.0
+        for action in ("consolidate", "evict_stale", "preempt", "reclaim")
+        for outcome in ("ok", "refused")
+    },
     "phalanx_invariant_violations_total": 0.0,
     "phalanx_leader": 0.0,
     "phalanx_pending_gangs{error}": 0.0,

@@ -59,7 +59,7 @@ def test_two_teams_are_admitted_by_limit_and_quota_and_may_borrow_what_is_idle(c
 
     cluster.bound("a1", "b-borrows")
     limit = "queue team-a has 3 of its limit of 4 nvidia.com/gpu: 2 asked, 1 too many"
-    quota = "queue team-b has 0 of its quota of 2 nvidia.com/gpu, and what is not preemptible must stay within it"
+    quota = "queue team-b has 0 that is not preemptible, of its quota of 2 nvidia.com/gpu"
     assert cluster.told("a2-0") == ("Held", limit)
     assert cluster.told("b-fixed-0") == ("Held", f"{quota}: 3 asked, 1 too many")
     settled = {

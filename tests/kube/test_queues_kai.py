@@ -103,7 +103,7 @@ def test_kai_gangs_start_whole_in_kai_queues_under_the_policy_kai(kai: QueueClus
     kai.run("--policy", "kai")
     kai.bound("tune")
     assert kai.told("train-0") == ("Held", "2 of 3 members are there")
-    quota = f"queue team-b has 0 of its quota of 2 {GPU}, and what is not preemptible must stay within it"
+    quota = f"queue team-b has 0 that is not preemptible, of its quota of 2 {GPU}"
     assert kai.told("build-0") == ("Held", f"{quota}: 3 asked, 1 too many")
 
     kai.make(kai_pods("train", 2))

@@ -28,6 +28,7 @@ def run(
     renew_deadline: float = 10.0,
     retry_period: float = 2.0,
     wave_deadline: float = 120.0,
+    eviction_rate: float = 500.0,
     address: str = "127.0.0.1",
     port: int = 10261,
     log_format: Literal["text", "json"] = "text",
@@ -61,6 +62,8 @@ def run(
         Seconds between renewals.
     wave_deadline
         Seconds after which a gang that is not whole steps back.
+    eviction_rate
+        How many pods are asked to leave in a second, at most.
     address
         Where /healthz, /readyz and /metrics are served.
     port
@@ -84,8 +87,10 @@ def run(
     lease = Lease(lease_namespace, lease_name, lease_duration, renew_deadline, retry_period)
     choices = Choices(
         kubeconfig, context, policy, policy_config_map, scheduler_name, lease if leader_election else None,
-        wave_deadline, address, port, log_format, usage_prometheus,
+        wave_deadline, address, port, log_format, usage_prometheus, eviction_rate,
     )  # fmt: skip
+    if not 0 < eviction_rate <= 1_000_000:
+        raise Mistake(f"--eviction-rate {eviction_rate:g}: allowed is a number above 0, at most 1000000")
     if usage_prometheus is not None:
         _check_prometheus(usage_prometheus)
     try:

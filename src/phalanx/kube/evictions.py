@@ -1,6 +1,7 @@
 """Evictions go through the Eviction API, for this very pod and no other of its name, and never faster than a pace."""
 
 import asyncio
+import math
 from collections.abc import Callable
 from enum import Enum
 
@@ -66,7 +67,7 @@ class Pace:
         self._gap = 1.0 / rate
         self._clock = clock
         #: When the one that comes next would be due if all had kept their distance.
-        self._due = clock()
+        self._due = -math.inf
 
     async def turn(self) -> None:
         """Wait until it is one's turn."""

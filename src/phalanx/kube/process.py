@@ -54,6 +54,8 @@ class Choices:
     log_format: Literal["text", "json"]
     #: The address of a Prometheus that keeps the history of use.
     usage_prometheus: str | None = None
+    #: Evictions per second.
+    eviction_rate: float = 500.0
 
 
 def serve(choices: Choices) -> int:
@@ -70,7 +72,7 @@ async def _serve(choices: Choices) -> int:
         policy, watch = await _first_policy(choices, source)
         metrics = Metrics()
         leader = _leader(choices, client, identity, log)
-        settings = Settings(identity, wave_deadline=choices.wave_deadline)
+        settings = Settings(identity, wave_deadline=choices.wave_deadline, eviction_rate=choices.eviction_rate)
         scheduler = Scheduler(client, policy, leader, metrics, log, settings)
         async with serve_health(choices.address, choices.port, scheduler, metrics) as port:
             log.say("started", identity=identity, policy=policy.name, port=port)

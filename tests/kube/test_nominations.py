@@ -1,0 +1,144 @@
+"""Nominations on pods: written when they differ, cleared when given back, given up when nobody takes them."""
+
+import io
+import json
+from typing import Any, cast
+
+import msgspec
+
+from phalanx.kube.clock import Clock
+from phalanx.kube.events import Events
+from phalanx.kube.feed import Feed
+from phalanx.kube.kinds import PODS
+from phalanx.kube.log import Log
+from phalanx.kube.nominations import Nominations
+from phalanx.kube.writes import Write, Writes
+from phalanx.model.task import State
+from phalanx.world.world import World
+
+
+class Hands(Clock):
+    """A clock that a test moves."""
+
+    at = 1000.0
+
+    def now(self) -> float:
+        return self.at
+
+    def monotonic(self) -> float:
+        return self.at
+
+
+class Notebook:
+    """Takes writes instead of a server."""
+
+    def __init__(self) -> None:
+        self.taken: list[Write] = []
+
+    def submit(self, write: Write) -> None:
+        self.taken.append(write)
+
+    def drain(self) -> list[tuple[str, Any]]:
+        """Return what would be sent, by the last part of the path."""
+        sent = [write for write in self.taken if write.still_true is None or write.still_true()]
+        self.taken = []
+        return [(write.path.split("/")[-2], json.loads(write.body)) for write in sent]
+
+
+class Stage:
+    """A world that is fed as a server would, and nominations that write into a notebook."""
+
+    def __init__(self) -> None:
+        self.world, self.clock, self.notes = World(), Hands(), Notebook()
+        self.feed = Feed(self.world, ("phalanx",))
+        writes = cast("Writes", self.notes)
+        events = Events(self.world, self.feed, writes, self.clock, "phalanx", "test")
+        self.said = io.StringIO()
+        log = Log(stream=self.said)
+        self.nominations = Nominations(self.world, self.feed, writes, events, self.clock, log)
+        self.version = 0
+
+    def pod(self, name: str, nominated: str | None = None, node: str | None = None, **meta: Any) -> None:
+        self.version += 1
+        spec: dict[str, Any] = {"schedulerName": "phalanx", "containers": [{"name": "main", "image": "x"}]}
+        body = {
+            "metadata": {
+                "name": name, "namespace": "default", "uid": name, "resourceVersion": str(self.version),
+                "creationTimestamp": "1970-01-01T00:00:00Z", **meta,
+            },
+            "spec": spec | ({"nodeName": node} if node else {}),
+            "status": {"phase": "Pending"} | ({"nominatedNodeName": nominated} if nominated else {}),
+        }  # fmt: skip
+        self.feed.put(PODS, msgspec.Raw(json.dumps(body).encode()))
+
+
+def place(node: str | None, name: str = "a") -> tuple[str, Any]:
+    return (name, {"metadata": {"uid": name}, "status": {"nominatedNodeName": node}})
+
+
+def test_what_the_world_decides_is_written_once_and_cleared_when_it_is_taken_back() -> None:
+    stage = Stage()
+    stage.pod("a")
+    stage.nominations.update(())
+    assert stage.notes.drain() == []
+    stage.world.nominate("a", "n1")
+    stage.nominations.update(())
+    stage.nominations.update(())
+    assert stage.notes.drain() == [place("n1")]
+    stage.pod("a", "n1")
+    stage.nominations.update(())
+    assert stage.notes.drain() == []
+    stage.world.nominate("a", None)
+    stage.nominations.update(())
+    assert stage.notes.drain() == [place(None)]
+    stage.pod("a")
+    stage.nominations.update(())
+    assert stage.notes.drain() == []
+
+
+def test_what_is_no_longer_true_is_not_sent_and_what_is_being_made_room_for_is_left_to_that() -> None:
+    stage = Stage()
+    stage.pod("a")
+    stage.world.nominate("a", "n1")
+    stage.nominations.update({"Pod/a"})
+    assert stage.notes.drain() == []
+    stage.nominations.update(())
+    stage.world.nominate("a", "n2")
+    assert stage.notes.drain() == []
+    stage.nominations.update(())
+    assert stage.notes.drain() == [place("n2")]
+
+
+def test_what_the_last_scheduler_wrote_holds_and_is_cleared_when_it_is_given_back() -> None:
+    stage = Stage()
+    stage.pod("a", "n1")
+    assert stage.world.nominated == {"n1": {"a": None}}
+    stage.nominations.update(())
+    stage.world.nominate("a", None)
+    stage.nominations.update(())
+    assert stage.notes.drain() == [place(None)]
+
+
+def test_a_place_that_nobody_takes_is_given_back_ten_minutes_after_all_should_have_left() -> None:
+    stage = Stage()
+    stage.pod("a", "n1")
+    stage.pod("old", node="n1", deletionTimestamp="1970-01-01T00:20:00Z")
+    stage.nominations.update(())
+    for at in (1000.0, 1599.0, 1600.0, 1799.0):
+        stage.clock.at = at
+        stage.nominations.review()
+    assert stage.world.tasks["a"].nominated == "n1"
+    stage.clock.at = 1810.0
+    stage.nominations.review()
+
+    assert stage.world.tasks["a"].nominated is None
+    (event, told), cleared = stage.notes.drain()
+    assert (event, told["reason"], told["regarding"]["name"]) == ("default", "NominationGivenUp", "a")
+    note = "the place on n1 that was kept for default/a is given back: nobody took it in time"
+    assert told["note"] == note
+    assert cleared == place(None)
+    assert "nomination-given-up pod=default/a node=n1" in stage.said.getvalue()
+    # Nobody counts on who is stuck, whatever else is heard of him.
+    assert stage.world.tasks["old"].stuck
+    stage.pod("old", node="n1", deletionTimestamp="1970-01-01T00:20:00Z", labels={"still": "there"})
+    assert (stage.world.tasks["old"].state, stage.world.tasks["old"].stuck) == (State.RELEASING, True)
