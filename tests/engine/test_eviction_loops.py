@@ -99,23 +99,15 @@ LOOPS = {
         gang  g18 members=1 gpu=3 priority=2 queue=q0
         """,
 }
-#: Not mended yet.
-OPEN = {"beyond quota in what nobody asks for": "bugs 14"}
 
 
-def _cases() -> list[object]:
-    marks = {name: [pytest.mark.xfail(strict=True, reason=why)] for name, why in OPEN.items()}
-    return [pytest.param(given, id=name, marks=marks.get(name, [])) for name, given in LOOPS.items()]
-
-
-@pytest.mark.parametrize("given", _cases())
+@pytest.mark.parametrize("given", [pytest.param(given, id=name) for name, given in LOOPS.items()])
 def test_evictions_end(given: str) -> None:
     """The longest of these loops came round every six cycles."""
     late = [plan(given, ROOM, cycles=cycles) for cycles in range(15, 22)]
     assert not [step for one in late for step in one.steps if isinstance(step, Evict)]
 
 
-@pytest.mark.xfail(strict=True, reason="who leaves in this plan still counts as there (bugs 13)")
 def test_no_gang_gets_room_to_grow_in_the_plan_that_evicts_its_minimum() -> None:
     """Here it ends after ten cycles; with other ties the same cluster went on for ever."""
     one = plan(LOOPS["a gang grows while its minimum leaves"], ROOM, cycles=4)

@@ -69,13 +69,13 @@ def test_two_teams_are_admitted_by_limit_and_quota_and_may_borrow_what_is_idle(c
     in_order = ("True", "InOrder", "")
     assert settled == {
         "research": {
-            "allocated": {GPU: "7"}, "requested": {GPU: "12"}, "share": {GPU: "8"}, "pending": 2, "ready": in_order,
+            "allocated": {GPU: "7"}, "requested": {GPU: "11"}, "share": {GPU: "8"}, "pending": 2, "ready": in_order,
         },
         "team-a": {
             "allocated": {GPU: "3"}, "requested": {GPU: "5"}, "share": {GPU: "4"}, "pending": 1, "ready": in_order,
         },
         "team-b": {
-            "allocated": {GPU: "4"}, "requested": {GPU: "7"}, "share": {GPU: "4"}, "pending": 1, "ready": in_order,
+            "allocated": {GPU: "4"}, "requested": {GPU: "6"}, "share": {GPU: "4"}, "pending": 1, "ready": in_order,
         },
     }  # fmt: skip
 

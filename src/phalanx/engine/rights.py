@@ -50,12 +50,13 @@ class Claim:
         return False
 
     def _needs_quota(self, mine: int, theirs: int) -> bool:
-        """We stay within our quota, and they are beyond theirs in something that counts for both."""
+        """We stay within our quota, and they are beyond theirs in something that we ask for."""
         table, has, other = self.session.snapshot.queues, self._has(mine), self._has(theirs)
         ours, their = self._row(table.quota, mine), self._row(table.quota, theirs)
         measured = self.measured(mine)
         within = all(has[column] + self.ask[column] <= ours[column] for column in measured)
-        return within and any(other[column] > their[column] for column in self.measured(theirs) if column in measured)
+        contested = [column for column in self.measured(theirs) if column in measured and self.ask[column]]
+        return within and any(other[column] > their[column] for column in contested)
 
     def _fair(self, mine: int, theirs: int, gives: Int) -> bool:
         """We must not end above our share while they are no further above theirs."""

@@ -102,7 +102,19 @@ class Taking:
             return False
         mine = slice(gangs.first[unit.gang], gangs.first[unit.gang] + gangs.count[unit.gang])
         there = int(gangs.running[unit.gang]) + int(np.count_nonzero(session.place[mine] >= 0))
-        return unit.whole or there >= int(gangs.minimum[unit.gang])
+        return unit.whole or there - self._leaving(unit.gang) >= int(gangs.minimum[unit.gang])
+
+    def _leaving(self, gang: int) -> int:
+        """Return how many of a gang must leave by this plan: who has not its minimum any more does not grow."""
+        running, session = self.session.snapshot.running, self.session
+        rows = session.once(
+            "running gangs", lambda: {one.key: row for row, one in enumerate(running.gangs)}, static=True
+        )
+        row = rows.get(session.snapshot.gangs.gangs[gang].key)
+        if row is None:
+            return 0
+        here = slice(running.first[row], running.first[row] + running.count[row])
+        return int(session.columns["evicted"][here].sum())
 
 
 def keep_nominated(session: Session, waiting: Units) -> None:
@@ -125,4 +137,5 @@ def keep_nominated(session: Session, waiting: Units) -> None:
     for index in np.flatnonzero(full).tolist():
         mine = waiting.unit(index).tasks
         session.write("place", mine, tasks.nominated[mine])
+        session.write("served", tasks.gang[mine[:1]], np.ones(1, np.int64))
         session.log.append(Kept(mine, tasks.nominated[mine]))
