@@ -40,6 +40,9 @@ def move(session: Session, policy: Policy, moved: Int) -> bool:
         path = table.paths[leaf]
         cost = running.requests[own][:, table.columns].sum(axis=0)
         session.write("queue_allocated", path, session.columns["queue_allocated"][path] + cost)
+        # A queue beyond its limit would not let them in again.
+        if (session.columns["queue_allocated"][path] > table.limit[path])[:, cost > 0].any():
+            return False
     return True
 
 
