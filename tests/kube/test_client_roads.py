@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import socket
 import ssl
 from pathlib import Path
 from typing import cast
@@ -12,6 +13,10 @@ import uvloop
 from phalanx.kube.client import Client, Unanswered
 from phalanx.kube.credentials import Access
 from phalanx.kube.local.certificates import Authority
+from phalanx.kube.wire.answer import WireError
+from phalanx.kube.wire.connection import Connection
+from phalanx.kube.wire.pool import Pool
+from phalanx.kube.wire.road import Road
 from phalanx.testing.acted_server import OK, Caller, Way, always, serving
 
 AUTHORITY = Authority()
@@ -63,6 +68,36 @@ async def proxied(caller: Caller) -> None:
         await asyncio.gather(pump(caller.reader, writer), pump(reader, caller.writer))
     finally:
         writer.transport.abort()
+
+
+@pytest.mark.timeout(20)
+def test_a_client_closed_in_the_moment_that_a_connection_opens_leaves_no_socket_behind(
+    certified: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[socket.socket] = []
+    closing: list[asyncio.Task[None]] = []
+    pool: Pool
+    really = Connection.connection_made
+
+    def connection_made(self: Connection, transport: asyncio.BaseTransport) -> None:
+        really(self, transport)
+        lines.append(transport.get_extra_info("socket"))
+        # It runs before whoever opens the connection hears that it is open.
+        closing.append(asyncio.ensure_future(pool.close()))
+
+    async def whole() -> None:
+        nonlocal pool
+        async with serving(always(OK), certified) as server:
+            pool = Pool(Road(f"https://127.0.0.1:{server.port}", None, None), 1)
+            with pytest.raises(WireError, match="closed"):
+                await pool.take(client_context())
+            await closing[-1]
+            assert lines[-1].fileno() == -1
+
+    monkeypatch.setattr(Connection, "connection_made", connection_made)
+    asyncio.run(whole())
+    uvloop.run(whole())
+    assert len(lines) == 2
 
 
 @pytest.mark.parametrize("secure_proxy", [False, True])

@@ -46,10 +46,14 @@ def beside(story: Story) -> Iterator[asyncio.AbstractEventLoop]:
 
 
 async def _leave() -> None:
-    """End what the story left running, and give connections that were cut a moment to close."""
+    """End what the story left running, and close its connections, whether or not the other side says farewell."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
-    await asyncio.get_running_loop().shutdown_asyncgens()
+    loop = asyncio.get_running_loop()
+    await loop.shutdown_asyncgens()
     await asyncio.sleep(0.05)
+    for transport in list(loop._transports.values()):  # type: ignore[attr-defined]  # noqa: SLF001 (nobody else knows)
+        transport.abort()
+    await asyncio.sleep(0)

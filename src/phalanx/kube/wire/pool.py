@@ -81,6 +81,8 @@ class Pool:
             connection.end()
         if self._opening:
             await asyncio.wait(self._opening)
+            # A socket that was given up while it opened is closed by the loop's next turn.
+            await asyncio.sleep(0)
         if self._open:
             await self._empty.wait()
 

@@ -73,19 +73,18 @@ class Road:
         self, url: SplitResult, make: Callable[[], Connection], context: ssl.SSLContext | None, name: str | None
     ) -> Connection:
         """Try one address after the other; the last one's error is the one to tell."""
-        loop = asyncio.get_running_loop()
         secure: dict[str, Any] = {"ssl": context, "server_hostname": name} if context is not None else {}
         port = url.port or _PORTS[url.scheme]
         *others, last = await self._addresses(url.hostname or "", port)
         for address in others:
             try:
                 async with asyncio.timeout(PATIENCE):
-                    return (await loop.create_connection(make, address, port, **secure))[1]
+                    return await _connect(make, address, port, secure)
             except ssl.SSLError:
                 raise
             except OSError:
                 continue
-        return (await loop.create_connection(make, last, port, **secure))[1]
+        return await _connect(make, last, port, secure)
 
     async def _addresses(self, host: str, port: int) -> list[str]:
         """Return a name's addresses. Many connections open at once: one answer is good for all of them."""
@@ -97,6 +96,17 @@ class Road:
                 raise WireError(f"found {host!r}, allowed is the name of a host: {error}") from None
             self._known = (loop.time(), list(dict.fromkeys(str(entry[4][0]) for entry in found)))
         return self._known[1]
+
+
+async def _connect(make: Callable[[], Connection], address: str, port: int, secure: dict[str, Any]) -> Connection:
+    made = make()
+    try:
+        await asyncio.get_running_loop().create_connection(lambda: made, address, port, **secure)
+    except BaseException:
+        # Given up in the moment that it opened: the loop would say farewell to the server, and wait for its answer.
+        made.end()
+        raise
+    return made
 
 
 def _authority(url: SplitResult) -> str:
