@@ -3,6 +3,7 @@
 import os
 import sys
 
+from bench.cluster import reclaimers
 from bench.cluster.backlog import Row, measure
 from bench.cluster.contenders import (
     KUBE,
@@ -16,10 +17,11 @@ from bench.cluster.contenders import (
     chosen,
 )
 from bench.cluster.peers import PEERS
+from bench.cluster.reclaim import measure_reclaim
 from bench.cluster.settings import Settings, Size, settings
 from bench.cluster.starting import measure_start
 from bench.cluster.stream import measure_stream
-from bench.cluster.tables import backlog_table, start_table, stream_table
+from bench.cluster.tables import backlog_table, reclaim_table, start_table, stream_table
 
 from phalanx.kube.local import LocalError
 
@@ -68,6 +70,18 @@ def _huge(asked: Settings) -> None:
     backlog_table(f"Large: {asked.huge} ({_enough(asked.huge)} nodes suffice)", rows)
 
 
+def _reclaim(asked: Settings) -> None:
+    everybody = (reclaimers.NULL, reclaimers.PHALANX, *(reclaimers.PEERS if asked.peers else ()))
+    contenders = [each for each in everybody if not asked.only or each.name.lower().replace(" ", "-") in asked.only]
+    for nodes in asked.reclaim:
+        rows = []
+        for each in contenders:
+            rows.append(measure_reclaim(each, nodes))
+            sys.stderr.write(f"{each.name}: half after {rows[-1].last:.1f} s, {rows[-1].evicted:,} evicted\n")
+        title = f"Reclaim: {nodes:,} nodes full with one queue, as many pods of another wait; until it has its half"
+        reclaim_table(title, rows)
+
+
 def _told(row: Row) -> Row:
     """Say it as soon as it is known: a table may take half an hour."""
     sys.stderr.write(f"{row.name}: {row.bound:,} pods, {row.per_second:,.0f}/s from start, CPU {row.cpu:.1f} s\n")
@@ -82,7 +96,7 @@ def _enough(size: Size) -> str:
     return f"{-(-size.pods // 8):,}"
 
 
-_TABLES = {"backlog": _backlog, "plain": _plain, "stream": _stream, "start": _start, "huge": _huge}
+_TABLES = {"backlog": _backlog, "plain": _plain, "stream": _stream, "start": _start, "huge": _huge, "reclaim": _reclaim}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -29,6 +29,8 @@ _KAI = Source(
 )
 _YUNIKORN = Source("github.com/apache/yunikorn-k8shim", "v1.8.0", {"yunikorn": "./pkg/cmd/shim"})
 
+_KAI_UNLIMITED = {key: {"quota": -1, "limit": -1, "overQuotaWeight": 1} for key in ("gpu", "cpu", "memory")}
+
 _YUNIKORN_QUEUES = """\
 partitions:
 - name: default
@@ -48,7 +50,8 @@ def _members(
     return made
 
 
-def _custom(version: str, kind: str, name: str, spec: dict[str, Any], **metadata: str) -> Manifest:
+def custom(version: str, kind: str, name: str, spec: dict[str, Any], **metadata: str) -> Manifest:
+    """Return an object that only has a spec."""
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **metadata}, "spec": spec}
 
 
@@ -62,26 +65,32 @@ def _install(plane: ControlPlane, folder: Path) -> None:
 
 def _volcano_gang(name: str, size: int) -> list[Manifest]:
     spec = {"minMember": size, "queue": "default"}
-    group = _custom("scheduling.volcano.sh/v1beta1", "PodGroup", name, spec, **_NAMESPACE)
+    group = custom("scheduling.volcano.sh/v1beta1", "PodGroup", name, spec, **_NAMESPACE)
     return [group, *_members(name, size, "volcano", {"scheduling.k8s.io/group-name": name})]
 
 
-def _volcano_prepare(plane: ControlPlane, _: Path) -> None:
+def volcano_queues(plane: ControlPlane, queues: dict[str, dict[str, Any]]) -> None:
+    """Install Volcano's resources and open these queues."""
     _install(plane, build(_VOLCANO) / "config/crd/volcano/bases")
     kind = "queues.scheduling.volcano.sh"
-    for queue, spec in (("root", {"weight": 1}), ("default", {"weight": 1, "parent": "root"})):
-        create_all(plane.kubeconfig, [_custom("scheduling.volcano.sh/v1beta1", "Queue", queue, spec)])
+    for queue, spec in queues.items():
+        create_all(plane.kubeconfig, [custom("scheduling.volcano.sh/v1beta1", "Queue", queue, spec)])
         # Its controller would say so; nothing is allocated in a queue that is not open.
         opened = json.dumps({"status": {"state": "Open"}})
         plane.kubectl("patch", kind, queue, "--subresource=status", "--type=merge", "-p", opened)
 
 
-def _volcano(plane: ControlPlane, folder: Path) -> dict[str, Sequence[str]]:
-    sources = build(_VOLCANO)
+def _volcano_prepare(plane: ControlPlane, folder: Path) -> None:
+    volcano_queues(plane, {"root": {"weight": 1}, "default": {"weight": 1, "parent": "root"}})
     # In a folder where nobody else writes: any write there makes it read its configuration again.
     (folder / "volcano").mkdir()
-    config = folder / "volcano" / "volcano-scheduler.conf"
-    config.write_text((sources / "installer/helm/chart/volcano/config/volcano-scheduler.conf").read_text())
+    shipped = build(_VOLCANO) / "installer/helm/chart/volcano/config/volcano-scheduler.conf"
+    (folder / "volcano" / "volcano-scheduler.conf").write_text(shipped.read_text())
+
+
+def volcano(plane: ControlPlane, folder: Path) -> dict[str, Sequence[str]]:
+    """Return Volcano's command line; its configuration was written before."""
+    sources, config = build(_VOLCANO), folder / "volcano" / "volcano-scheduler.conf"
     words = [
         f"--kubeconfig={plane.kubeconfig}", f"--scheduler-conf={config}", "--leader-elect=false",
         "--cache-dumper=false", f"--kube-api-qps={_QPS}", f"--kube-api-burst={_QPS}",
@@ -91,22 +100,30 @@ def _volcano(plane: ControlPlane, folder: Path) -> dict[str, Sequence[str]]:
 
 def _kai_gang(name: str, size: int) -> list[Manifest]:
     spec = {"minMember": size, "queue": "leaf", "priorityClassName": "train"}
-    group = _custom("scheduling.run.ai/v2alpha2", "PodGroup", name, spec, **_NAMESPACE)
+    group = custom("scheduling.run.ai/v2alpha2", "PodGroup", name, spec, **_NAMESPACE)
     return [group, *_members(name, size, "kai-scheduler", {"pod-group-name": name}, {"kai.scheduler/queue": "leaf"})]
 
 
-def _kai_prepare(plane: ControlPlane, _: Path) -> None:
+def kai_queues(plane: ControlPlane, leaves: dict[str, dict[str, Any]]) -> None:
+    """Install KAI's resources and make queues of these resources under one parent."""
     _install(plane, build(_KAI) / "deployments/kai-scheduler/crds")
-    unlimited = {key: {"quota": -1, "limit": -1, "overQuotaWeight": 1} for key in ("gpu", "cpu", "memory")}
     train = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "train"}, "value": 50}
     names = ("kai-scheduler", "kai-resource-reservation")
     namespaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in names]
-    parent = _custom("scheduling.run.ai/v2", "Queue", "parent", {"resources": unlimited})
-    leaf = _custom("scheduling.run.ai/v2", "Queue", "leaf", {"resources": unlimited, "parentQueue": "parent"})
-    create_all(plane.kubeconfig, [*namespaces, train, parent, leaf])
+    parent = custom("scheduling.run.ai/v2", "Queue", "parent", {"resources": _KAI_UNLIMITED})
+    queues = [
+        custom("scheduling.run.ai/v2", "Queue", name, {"resources": resources, "parentQueue": "parent"})
+        for name, resources in leaves.items()
+    ]
+    create_all(plane.kubeconfig, [*namespaces, train, parent, *queues])
 
 
-def _kai(plane: ControlPlane, _: Path) -> dict[str, Sequence[str]]:
+def _kai_prepare(plane: ControlPlane, _: Path) -> None:
+    kai_queues(plane, {"leaf": _KAI_UNLIMITED})
+
+
+def kai(plane: ControlPlane, _: Path) -> dict[str, Sequence[str]]:
+    """Return the command lines of KAI's scheduler and binder."""
     programs = build(_KAI) / "bin"
     where = ["env", f"KUBECONFIG={plane.kubeconfig}"]
     limits = [f"--qps={_QPS}", f"--burst={_QPS}"]
@@ -129,19 +146,25 @@ def _yunikorn_gang(name: str, size: int) -> list[Manifest]:
     return _members(name, size, "yunikorn", annotations, {"applicationId": name, "queue": "root.default"})
 
 
-def _yunikorn_prepare(plane: ControlPlane, _: Path) -> None:
-    data = {"queues.yaml": _YUNIKORN_QUEUES, "kubernetes.qps": _QPS, "kubernetes.burst": _QPS}
+def yunikorn_config(plane: ControlPlane, queues: str) -> None:
+    """Tell YuniKorn of its queues."""
+    data = {"queues.yaml": queues, "kubernetes.qps": _QPS, "kubernetes.burst": _QPS}
     metadata = {"name": "yunikorn-configs", "namespace": "default"}
     create_all(plane.kubeconfig, [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}])
 
 
-def _yunikorn(plane: ControlPlane, _: Path) -> dict[str, Sequence[str]]:
+def _yunikorn_prepare(plane: ControlPlane, _: Path) -> None:
+    yunikorn_config(plane, _YUNIKORN_QUEUES)
+
+
+def yunikorn(plane: ControlPlane, _: Path) -> dict[str, Sequence[str]]:
+    """Return YuniKorn's command line."""
     where = ["env", f"KUBECONFIG={plane.kubeconfig}", "NAMESPACE=default"]
     return {"yunikorn": [*where, str(build(_YUNIKORN) / "bin/yunikorn")]}
 
 
 PEERS = (
-    Contender("Volcano", _volcano_gang, _volcano, _volcano_prepare),
-    Contender("KAI", _kai_gang, _kai, _kai_prepare),
-    Contender("YuniKorn", _yunikorn_gang, _yunikorn, _yunikorn_prepare),
+    Contender("Volcano", _volcano_gang, volcano, _volcano_prepare),
+    Contender("KAI", _kai_gang, kai, _kai_prepare),
+    Contender("YuniKorn", _yunikorn_gang, yunikorn, _yunikorn_prepare),
 )

@@ -1,10 +1,13 @@
-"""What to measure, from the environment: QUICK=1, SIZES=1000x4000,…, ONLY=phalanx,…, PEERS=all, TABLES=backlog,…."""
+"""What to measure, from the environment.
+
+QUICK=1, SIZES=1000x4000,…, ONLY=phalanx,…, PEERS=all, TABLES=backlog,…, RECLAIM=100,500 (nodes of the table reclaim).
+"""
 
 import os
 import sys
 from dataclasses import dataclass
 
-TABLES = ("backlog", "plain", "stream", "start", "huge")
+TABLES = ("backlog", "plain", "stream", "start", "huge", "reclaim")
 _SIZES = {"quick": "100x400", "whole": "1000x4000,5000x10000"}
 
 
@@ -29,6 +32,8 @@ class Settings:
     #: Nodes, pods per second, seconds.
     stream: tuple[int, int, int]
     start: Size
+    #: Numbers of nodes.
+    reclaim: tuple[int, ...]
     #: Names of contenders; empty: all that belong to a table.
     only: frozenset[str]
     peers: bool
@@ -43,6 +48,7 @@ def settings() -> Settings:
         huge=_size("200x800" if quick else os.environ.get("HUGE", "20000x20000")),
         stream=(200, 50, 5) if quick else (2000, 200, 60),
         start=Size(100, 1_000) if quick else Size(1_000, 10_000),
+        reclaim=tuple(map(int, (os.environ.get("RECLAIM") or ("20" if quick else "100,500")).split(","))),
         only=frozenset(filter(None, os.environ.get("ONLY", "").split(","))),
         peers=os.environ.get("PEERS") == "all",
     )

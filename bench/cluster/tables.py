@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from bench.cluster.backlog import Row
 from bench.cluster.contenders import KUBE, NULL
+from bench.cluster.reclaim import Reclaimed
 from bench.cluster.starting import Start
 from bench.cluster.stream import Latency
 
@@ -51,6 +52,18 @@ def start_table(title: str, rows: Sequence[Start]) -> None:
         [
             row.name, "never" if row.first is None else f"{row.first:.2f}", "yes" if row.right else "no",
             f"{row.settled / MIB:,.0f}", f"{row.peak / MIB:,.0f}", f"{row.cpu:.1f}",
+        ]
+        for row in rows
+    ])  # fmt: skip
+
+
+def reclaim_table(title: str, rows: Sequence[Reclaimed]) -> None:
+    """Print a table of reclaims; the first row is the limit."""
+    head = ("contender", "half after s", "to the API server", "first bind s", "bound", "evicted", "CPU s", "peak MiB")
+    table(title, head, [
+        [
+            row.name + ("" if row.enough else " (not right)"), f"{row.last:.2f}", _ratio(row.last, rows[0].last),
+            f"{row.first:.2f}", f"{row.bound:,}", f"{row.evicted:,}", f"{row.cpu:.1f}", f"{row.peak / MIB:,.0f}",
         ]
         for row in rows
     ])  # fmt: skip

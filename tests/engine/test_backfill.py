@@ -40,6 +40,28 @@ node: 0 of 8); 2 places are kept for it, and it starts in 80 min if all ends as 
     )
 
 
+def test_nobody_makes_room_for_himself_on_the_place_that_is_kept_for_another() -> None:
+    """Pod q claims a GPU for its queue: it gets that of p8, and the free ones of n1 stay big's."""
+    check(
+        """
+        node  n1..n2  gpu=8
+        queue a       quota:gpu=6
+        queue b       quota:gpu=10
+        pod   r1      gpu=6 on=n1 runtime=2h queue=a
+        pod   p1..p8  gpu=1 on=n2 queue=a
+        pod   big     gpu=8 created=10m queue=b priority=9 preempts=false
+        pod   q       gpu=1 created=20m queue=b
+        """,
+        """
+        wait big 1 full: 0/2 nodes: 2 short of nvidia.com/gpu (most free on one node: 2 of 8); a place is kept for it, \
+and it starts in 100 min if all ends as expected; nobody is evicted for it (preemptionPolicy Never)
+        evict p8 n2 for q: queue b takes back what is its share
+        nominate q n2
+        """,
+        parse_policy("{extends: default, actions: [{name: allocate}, {name: backfill}, {name: reclaim}]}", "both"),
+    )
+
+
 def test_what_is_left_beside_the_kept_place_is_for_everybody() -> None:
     check(
         """

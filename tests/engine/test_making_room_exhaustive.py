@@ -10,10 +10,10 @@ from phalanx.model.events import Event, TaskSeen
 from phalanx.model.plan import Evict, Nominate
 from phalanx.model.task import Task
 from phalanx.testing import exhaustive
+from phalanx.testing.crowds import contested
 from phalanx.testing.exhaustive import Amounts, Leaving, gang_name, requests
 from phalanx.testing.rights_by_hand import books
 from phalanx.testing.room import PREEMPT, TAKING, policy_of, shares, units_of, world_of
-from phalanx.testing.tenants import crowded
 from phalanx.world.world import World
 
 #: These clusters are costly to draw, and many of them ask no question.
@@ -87,7 +87,7 @@ def check_against_all(case: Small, legal: exhaustive.Legal, policy: Policy) -> b
 
 
 @FEW
-@given(crowded(limits=False))
+@given(contested(teams=1))
 def test_preemption_finds_a_way_whenever_there_is_one_and_nobody_leaves_in_vain(events: list[Event]) -> None:
     case = small(events)
     mine = case.claimant
@@ -101,7 +101,7 @@ def test_preemption_finds_a_way_whenever_there_is_one_and_nobody_leaves_in_vain(
 
 
 @FEW
-@given(crowded(limits=False))
+@given(contested(teams=2) | contested(teams=3))
 def test_reclaim_takes_nobody_in_vain(events: list[Event]) -> None:
     """It does not find every way: who is taken first may make another illegal. It missed 6 of 400 that exist."""
     case = small(events)

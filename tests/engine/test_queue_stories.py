@@ -284,6 +284,44 @@ nobody overtakes it any more: 1 node is kept for it
     )
 
 
+def test_nodes_are_kept_for_the_oldest_gang_of_a_queue_alone() -> None:
+    """Kept for all who are old, they would close the cluster to everybody else."""
+    check(
+        """
+        node  n1..n3  gpu=8
+        pod   r1      gpu=4 on=n1 priority=9
+        pod   r2      gpu=4 on=n2 priority=9
+        pod   r3      gpu=4 on=n3 priority=9
+        pod   old     gpu=8 priority=-5
+        pod   less    gpu=8 priority=5 created=1m
+        pod   small   gpu=1 created=1h
+        """,
+        """
+        wait old 1 full: 0/3 nodes: 3 short of nvidia.com/gpu (most free on one node: 4 of 8); it has waited 8.0 h, so \
+nobody overtakes it any more: 1 node is kept for it
+        wait less 1 full: …
+        bind small n2
+        """,
+        now="8h",
+    )
+
+
+def test_nodes_kept_for_a_gang_are_open_to_it_when_others_are_moved() -> None:
+    check(
+        """
+        node  n1..n2  gpu=8
+        pod   r1      gpu=2 on=n1 controlled
+        pod   r2      gpu=2 on=n2 controlled
+        pod   old     gpu=8
+        """,
+        """
+        evict r1 n1 for old: …
+        nominate old n1
+        """,
+        now="8h",
+    )
+
+
 def test_a_gang_that_waited_long_enough_goes_before_queues_that_have_less() -> None:
     """Otherwise a large gang could be passed for ever by small ones of a queue whose share it exceeds."""
     given = """

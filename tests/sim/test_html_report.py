@@ -20,7 +20,7 @@ TEAMS = """
     node  n1     gpu=4 cpu=8
     queue team-a quota:gpu=1 weight:gpu=3
     queue team-b quota:gpu=1
-    pod   b1..b6 gpu=1 queue=team-b runtime=1h±50%
+    pod   b1..b6 gpu=1 queue=team-b runtime=1h±50% controlled
     pod   a1..a6 gpu=1 queue=team-a runtime=1h±50% created=30m
     pod   huge   gpu=9 queue=team-a
 """

@@ -48,6 +48,6 @@ def test_the_order_of_lines_does_not_matter() -> None:
 
 def test_what_happens_over_time_belongs_into_a_run() -> None:
     given = "node n1 gpu=1\nfail n1 at=1m\ngang g members=1 gpu=1"
-    with pytest.raises(ScenarioError, match="fail and scale happen over time"):
+    with pytest.raises(ScenarioError, match="fail, scale and until happen over time"):
         plan(given)
     assert run_text(given, until="30s") == "at 0s\nbind g-0 n1"

@@ -15,12 +15,13 @@ def simulate(
     scenario: Annotated[str, Parameter(allow_leading_hyphen=True)],
     /,
     *,
-    policy: str = "default",
+    policy: Annotated[tuple[str, ...], Parameter(negative=(), show_default=", ".join)] = ("default",),
     seed: int = 0,
     until: str | None = None,
     interval: str = "1s",
     html: Path | None = None,
     memory: Path | None = None,
+    by: str | None = None,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"])] = "text",
 ) -> int:
     """Run a workload over time on a pretend cluster, and report what it was worth.
@@ -33,7 +34,8 @@ def simulate(
         A scenario file (see docs/scenario.md), - for standard input, or Kubernetes manifests: a .yaml or .json
         file or a directory of them.
     policy
-        The name of a preset, or a policy file.
+        The name of a preset, or a policy file. Given several times: the same workload under each of them, side by
+        side in one report.
     seed
         Decides what a scenario leaves to chance, such as runtime=1h±10%.
     until
@@ -45,10 +47,12 @@ def simulate(
     memory
         What the queues used in the past: read from this file if it is there, written to it in the end. For policies
         whose share has a memory.
+    by
+        Compare classes of work too: queue, priority or label:KEY. Default with several policies: queue.
     output
         text for people; json for programs.
     """
     # Arrays and the engine are loaded only now: `phalanx --help` does without.
     from phalanx.cli import simulating  # noqa: PLC0415
 
-    return simulating.run(simulating.Wish(scenario, policy, seed, until, interval, output, html, memory))
+    return simulating.run(simulating.Wish(scenario, policy, seed, until, interval, output, html, memory, by))

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,21 +9,25 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from phalanx.cli.output import Mistake, complain
+from phalanx.cli.comparison_text import comparison_text
+from phalanx.cli.output import Mistake, complain, safe
 from phalanx.cli.report_text import report_text
+from phalanx.cli.simulated_input import Workload
+from phalanx.engine.policy import Policy
 from phalanx.model.quantity import shown
 from phalanx.policy.load import PolicyError, load_policy
+from phalanx.sim.classes import classifier
+from phalanx.sim.comparison import Comparison, compared, run_names
 from phalanx.sim.duration import seconds, written
-from phalanx.sim.from_manifests import MANIFEST_SUFFIXES, timeline_of_manifests
+from phalanx.sim.html_comparison import html_comparison
 from phalanx.sim.html_report import POINTS, html_report
-from phalanx.sim.lines import ScenarioError
 from phalanx.sim.memory import MemoryFileError, read_memory, write_memory
 from phalanx.sim.report import Report, report
-from phalanx.sim.scenario import read_scenario
 from phalanx.sim.simulator import FOREVER, Simulator
-from phalanx.sim.timeline import Timeline, timeline
+from phalanx.sim.timeline import Timeline
 
 _INTERRUPTED = 130
 #: A bar that flashes up for a moment tells nobody anything.
@@ -36,31 +39,43 @@ class Wish:
     """What the user asked for."""
 
     scenario: str
-    policy: str
+    policies: tuple[str, ...]
     seed: int
     until: str | None
     interval: str
     output: str
     html: Path | None = None
     memory: Path | None = None
+    #: What a class of work is; None: classes are compared only where policies are.
+    by: str | None = None
 
 
 def run(wish: Wish) -> int:
-    """Run a simulation and print its report; return the exit status."""
+    """Run a simulation, or several, and print the report; return the exit status."""
     until = FOREVER if wish.until is None else _duration("--until", wish.until)
     interval = _duration("--interval", wish.interval)
     for option, path in (("--html", wish.html), ("--memory", wish.memory)):
         _writable(option, path)
     try:
-        policy = load_policy(wish.policy)
+        policies = [load_policy(policy) for policy in wish.policies]
     except PolicyError as error:
         raise Mistake(str(error)) from None
-    laid_out = _timeline(wish, policy.scheduler_names)
-    if not laid_out.nodes:
-        raise Mistake(f"{wish.scenario}: nothing to simulate: there is no node")
-    if not laid_out.happenings:
-        raise Mistake(f"{wish.scenario}: nothing to simulate: there is no gang and no pod")
-    simulator = Simulator(laid_out, policy, wish.seed, interval)
+    if wish.by is not None:
+        try:
+            classifier(wish.by)
+        except ValueError as error:
+            raise Mistake(f"simulate: --by: {error}") from None
+    several = len(policies) > 1 or wish.by is not None
+    if several and wish.memory is not None:
+        raise Mistake("simulate: --memory: found --by or several policies beside it, allowed is one policy alone")
+    workload = Workload(wish.scenario, wish.seed)
+    return (_compare if several else _one)(wish, policies, workload, until, interval)
+
+
+def _one(wish: Wish, policies: list[Policy], workload: Workload, until: float, interval: float) -> int:
+    """Run under one policy."""
+    laid_out = workload.for_schedulers(policies[0].scheduler_names)
+    simulator = Simulator(laid_out, policies[0], wish.seed, interval)
     if wish.memory is not None:
         with _told():
             read_memory(simulator.world, wish.memory)
@@ -81,6 +96,36 @@ def run(wish: Wish) -> int:
     return 0
 
 
+def _compare(wish: Wish, policies: list[Policy], workload: Workload, until: float, interval: float) -> int:
+    """Run under each policy, one after the other, and report on all of them together."""
+    by, names, runs = wish.by or "queue", run_names(wish.policies), []
+    with _interruptible() as interrupted:
+        for number, (name, policy) in enumerate(zip(names, policies, strict=True), start=1):
+            laid_out = workload.for_schedulers(policy.scheduler_names)
+            simulator = Simulator(laid_out, policy, wish.seed, interval)
+            which = f" {escape(safe(name))} ({number} of {len(policies)})"
+            with _progress(simulator, laid_out, until, which) as advance:
+                for moment in simulator.run(until):
+                    advance(len(moment.happenings))
+                    if interrupted():
+                        break
+            runs.append(compared(name, simulator, by, interrupted=interrupted()))
+            if interrupted():
+                break
+    found = Comparison(wish.scenario, by, tuple(runs))
+    if wish.html is not None:
+        _write(wish.html, html_comparison(found))
+    if wish.output == "json":
+        print(json.dumps(found.json(), indent=2, ensure_ascii=False))
+    else:
+        print(comparison_text(found), end="")
+    if found.interrupted:
+        at = f"{safe(runs[-1].name)}, at {written(runs[-1].report.end)} of virtual time"
+        complain(f"simulate: interrupted in run {len(runs)} of {len(policies)}, {at}; that run is not comparable")
+        return _INTERRUPTED
+    return 0
+
+
 def _writable(option: str, path: Path | None) -> None:
     """Refuse a place where no file can be, before a long run and not after it."""
     if path is not None and (path.is_dir() or not path.parent.is_dir()):
@@ -95,10 +140,14 @@ def _keep(wish: Wish, simulator: Simulator, found: Report) -> None:
             write_memory(simulator.world, wish.memory, simulator.now)
     if wish.html is not None:
         fine = report(simulator, interrupted=found.interrupted, points=POINTS)
-        try:
-            wish.html.write_text(html_report(wish.scenario, fine), "utf-8")
-        except OSError as error:
-            raise Mistake(f"simulate: --html: {wish.html}: {(error.strerror or str(error)).lower()}") from None
+        _write(wish.html, html_report(wish.scenario, fine))
+
+
+def _write(path: Path, page: str) -> None:
+    try:
+        path.write_text(page, "utf-8")
+    except OSError as error:
+        raise Mistake(f"simulate: --html: {path}: {(error.strerror or str(error)).lower()}") from None
 
 
 @contextmanager
@@ -114,24 +163,6 @@ def _duration(option: str, text: str) -> float:
         return seconds(text)
     except ValueError as error:
         raise Mistake(f"simulate: {option}: found {shown(text)}, {error}") from None
-
-
-def _timeline(wish: Wish, schedulers: tuple[str, ...]) -> Timeline:
-    """Read whatever the user named."""
-    path = Path(wish.scenario)
-    if wish.scenario.endswith(MANIFEST_SUFFIXES) or path.is_dir():
-        laid_out, problems = timeline_of_manifests(wish.scenario, schedulers)
-        complain("\n".join(problems))
-        return laid_out
-    try:
-        text = sys.stdin.read() if wish.scenario == "-" else path.read_text("utf-8")
-        return timeline(read_scenario(text, wish.scenario), wish.seed, schedulers)
-    except OSError as error:
-        raise Mistake(f"{wish.scenario}: {(error.strerror or str(error)).lower()}") from None
-    except UnicodeDecodeError:
-        raise Mistake(f"{wish.scenario}: not UTF-8 text, allowed is a scenario (see docs/scenario.md)") from None
-    except ScenarioError as error:
-        raise Mistake(str(error)) from None
 
 
 @contextmanager
@@ -152,7 +183,9 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def _progress(simulator: Simulator, laid_out: Timeline, until: float) -> Iterator[Callable[[int], None]]:
+def _progress(
+    simulator: Simulator, laid_out: Timeline, until: float, which: str = ""
+) -> Iterator[Callable[[int], None]]:
     """Show on a terminal how far a long run is: through its time, or through what is known to happen."""
     console = Console(stderr=True)
     total = until if until < FOREVER else len(laid_out.happenings) + len(laid_out.runtimes)
@@ -168,10 +201,10 @@ def _progress(simulator: Simulator, laid_out: Timeline, until: float) -> Iterato
         if time.monotonic() - begun < _BAR_AFTER_SECONDS or bar.disable:
             return
         if not bar.tasks:
-            task = bar.add_task("simulating", total=total)
+            task = bar.add_task(f"simulating{which}", total=total)
             bar.start()
         done = simulator.now if until < FOREVER else happened
-        bar.update(task, completed=done, description=f"simulating, at {written(simulator.now)}")
+        bar.update(task, completed=done, description=f"simulating{which}, at {written(simulator.now)}")
 
     try:
         yield advance

@@ -32,16 +32,25 @@ def hold_for(session: Session, policy: Policy, unit: Unit) -> Hold | None:
             high, places = middle, found
     if places is None:
         return None
-    hold = Hold(unit.gang, float(moments[high]))
+    hold = Hold(unit.gang, float(moments[high]), ends > moments[high])
     _keep(session, known[ends[known] <= hold.start], places)
     _tell(session, hold, len(unit.tasks))
     return hold
 
 
+def turn_to(session: Session, gang: int) -> None:
+    """From here on the gang under way is this one: how its queue wants its nodes, and whether it may use any gap."""
+    queue = int(session.snapshot.gangs.queue[gang])
+    session.placement = session.snapshot.queues.placement[queue] if queue >= 0 else None
+    session.brief = is_brief(session, gang)
+
+
 def is_brief(session: Session, gang: int) -> bool:
-    """Tell whether a gang that starts now is expected to be gone when the place that is kept is needed."""
+    """Tell whether a gang that starts now is expected to be gone when the place that is kept is needed, or gets it."""
+    if session.hold is None or session.hold.gang == gang:
+        return session.hold is not None
     runtime = session.snapshot.gangs.gangs[gang].expected_runtime
-    return session.hold is not None and runtime is not None and session.snapshot.now + runtime <= session.hold.start
+    return runtime is not None and session.snapshot.now + runtime <= session.hold.start
 
 
 def _ends(session: Session) -> Float:

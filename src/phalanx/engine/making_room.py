@@ -12,7 +12,7 @@ import numpy as np
 
 from phalanx.engine.placing import place
 from phalanx.engine.policy import Policy
-from phalanx.engine.session import Kept, Session
+from phalanx.engine.session import SLACK, Kept, Session
 from phalanx.engine.units import Unit
 from phalanx.engine.victims import VictimUnits
 from phalanx.model.axis import Int
@@ -164,18 +164,15 @@ def _forbidden(session: Session, policy: Policy, unit: Unit) -> bool:
 
 def needed(session: Session, units: VictimUnits, victims: list[int], places: list[Kept]) -> list[int]:
     """Return the victims without whom the places would not be there; who would be last to go is kept back first."""
-    running, requests = session.snapshot.running, session.snapshot.requests
+    running = session.snapshot.running
     # What the places still lack without any victim, and then with those that are not kept back.
-    lack = -(session.columns["free"] + session.columns["releasing"] - session.columns["held"])
-    for kept in places:
-        shape = session.snapshot.tasks.shape[kept.tasks]
-        np.add.at(lack, kept.nodes, requests[shape])
+    lack, worth = _lack(session, places)
     wanted = np.zeros(len(lack), np.bool_)
     for kept in places:
         wanted[kept.nodes] = True
     gives = np.zeros_like(lack)
     everybody = tasks_of(units, victims)
-    np.add.at(gives, running.node[everybody], running.requests[everybody])
+    np.add.at(gives, running.node[everybody], worth[everybody])
     needed: list[int] = []
     leaving: set[int] = set()
     # A loop over the victims, who are few; each costs a look at its own nodes, never a placement.
@@ -186,7 +183,7 @@ def needed(session: Session, units: VictimUnits, victims: list[int], places: lis
         if gang not in leaving:
             nodes = np.unique(running.node[here])
             less = gives[nodes].copy()
-            np.add.at(less, np.searchsorted(nodes, running.node[here]), -running.requests[here])
+            np.add.at(less, np.searchsorted(nodes, running.node[here]), -worth[here])
             if (less >= np.minimum(lack[nodes], gives[nodes])).all():
                 gives[nodes] = less
                 continue
@@ -195,6 +192,22 @@ def needed(session: Session, units: VictimUnits, victims: list[int], places: lis
             # Without its minimum nothing of a gang may stay.
             leaving.add(gang)
     return needed[::-1]
+
+
+def _lack(session: Session, places: list[Kept]) -> tuple[Int, Int]:
+    """Return [node, resource] what is not there for these places, and [running task, resource] what each would add.
+
+    Beside a place that is kept for somebody else it is asked twice: now, and when that place is needed.
+    """
+    running, snapshot = session.snapshot.running, session.snapshot
+    asked = np.zeros_like(session.columns["free"])
+    for kept in places:
+        np.add.at(asked, kept.nodes, snapshot.requests[snapshot.tasks.shape[kept.tasks]])
+    lack = asked - (session.columns["free"] + session.columns["releasing"] - session.columns["held"])
+    if session.hold is None or session.brief:
+        return lack, running.requests
+    lasting = running.requests * session.hold.lasting[:, None]
+    return np.hstack([lack, asked - session.columns[SLACK]]), np.hstack([running.requests, lasting])
 
 
 def tasks_of(units: VictimUnits, chosen: list[int]) -> Int:

@@ -24,7 +24,9 @@ def move(session: Session, policy: Policy, moved: Int) -> bool:
     running, table = session.snapshot.running, session.snapshot.queues
     shapes, counts = np.unique(running.shape[moved], return_counts=True)
     size = session.snapshot.requests[shapes] / np.maximum(session.snapshot.nodes.allocatable.max(axis=0), 1)
-    session.ahead = True
+    # Who is moved may stay long, and goes where the policy says: he was packed once already.
+    before = session.placement, session.brief
+    session.placement, session.brief, session.ahead = None, False, True
     try:
         # A loop over the shapes of who is moved; all of one shape are placed at once.
         for at in np.argsort(-size.max(axis=1), kind="stable").tolist():
@@ -33,7 +35,7 @@ def move(session: Session, policy: Policy, moved: Int) -> bool:
                 return False
             session.take(int(shapes[at]), NOBODY, nodes)
     finally:
-        session.ahead = False
+        session.placement, session.brief, session.ahead = *before, False
     # They stay in their queues.
     for leaf in np.unique(running.queue[running.gang[moved]]).tolist():
         own = moved[running.queue[running.gang[moved]] == leaf]

@@ -5,14 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from phalanx.engine.explain import ceiling, explain
-from phalanx.engine.holding import is_brief
-from phalanx.engine.placing import find, place
+from phalanx.engine.holding import is_brief, turn_to
+from phalanx.engine.placing import find, place, room
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.engine.units import Unit, Units
 from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Code, Reason
-from phalanx.model.queue import Placement
 
 #: No state of a session has this number.
 NEVER = -1
@@ -88,7 +87,7 @@ class Round:
             return
         tasks, gang = units.rows[units.first[run]], int(units.gang[run[0]])
         shape = int(session.snapshot.tasks.shape[tasks[0]])
-        session.placement, session.brief = _placement(session, gang), is_brief(session, gang)
+        turn_to(session, gang)
         allowed = min((veto.copies(session, gang, shape) for veto in policy.counting), default=len(tasks))
         nodes = find(session, policy, shape, min(len(tasks), allowed))
         if len(nodes):
@@ -130,10 +129,10 @@ def _wishes(session: Session, policy: Policy, units: Units) -> Int:
     word of their own (a hold, a veto that does not only count, a nomination, several shapes) get -1.
     """
     wishes = np.full(len(units), -1)
-    if policy.choosy or not policy.by_count or not len(units) or bool(session.columns["held"].any()):
+    if policy.choosy or not policy.by_count or not len(units):
         return wishes
     shape = session.snapshot.tasks.shape[units.rows]
-    plain = units.count > 0
+    plain = (units.count > 0) & ~_nominated(session)[units.gang]
     plain[list(units.holds)] = False
     first, count = units.first[plain], units.count[plain]
     # Rows of a unit lie together: the least and the greatest shape between its first and last row.
@@ -152,10 +151,40 @@ def _wishes(session: Session, policy: Policy, units: Units) -> Int:
     return wishes
 
 
+def _nominated(session: Session) -> Bool:
+    """Return the gangs for some task of which a place is kept."""
+    tasks = session.snapshot.tasks
+    found: Bool = np.bincount(tasks.gang[tasks.nominated >= 0], minlength=len(session.snapshot.gangs)) > 0
+    return found
+
+
+def _not_yet(session: Session, policy: Policy, unit: Unit) -> Reason | None:
+    """Return that a unit waits for the places that are kept for it, where these are all that it could ever take now.
+
+    It saves a search in vain, for each of thousands who wait for others to leave.
+    """
+    snapshot, tasks = session.snapshot, session.snapshot.tasks
+    nodes, shapes = tasks.nominated[unit.tasks], tasks.shape[unit.tasks]
+    if not policy.takes or not policy.by_count or (nodes < 0).any() or (shapes != shapes[0]).any():
+        return None
+    if room(session, policy, int(shapes[0])).any():
+        return None
+    rows, counts = np.unique(nodes, return_counts=True)
+    own = counts[:, None] * snapshot.requests[shapes[0]]
+    owed = session.columns["held"][rows] - own - session.columns["releasing"][rows]
+    if (session.columns["free"][rows] - np.maximum(owed, 0) >= own).all():
+        return None
+    return Reason(Code.FULL, f"its place on {snapshot.nodes.names[rows[0]]} is not free yet", len(nodes))
+
+
 def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
     """Place one unit, or leave no trace of it. Return why some of it waits."""
     if unit.hold is not None:
         return unit.hold
+    turn_to(session, unit.gang)
+    reason = _not_yet(session, policy, unit) if len(unit.tasks) else None
+    if reason is not None:
+        return reason
     start = session.checkpoint()
     # First: what is promised to the unit itself must not count against it.
     session.release_nominations(unit.gang)
@@ -163,7 +192,6 @@ def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
     if reason is not None:
         session.rollback(start)
         return reason
-    session.placement, session.brief = _placement(session, unit.gang), is_brief(session, unit.gang)
     taken = place(session, policy, unit)
     reason = taken.reason
     for veto in policy.vetoes:
@@ -178,8 +206,3 @@ def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
 def _vetoed(session: Session, policy: Policy, unit: Unit) -> Reason | None:
     """Return the first word against even trying."""
     return next(filter(None, (veto.check(session, unit, None) for veto in policy.vetoes)), None)
-
-
-def _placement(session: Session, gang: int) -> Placement | None:
-    queue = int(session.snapshot.gangs.queue[gang])
-    return session.snapshot.queues.placement[queue] if queue >= 0 else None

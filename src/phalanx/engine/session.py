@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from phalanx.engine.units import Taken, Unit
-from phalanx.model.axis import Int
+from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Reason
 from phalanx.model.queue import Placement
 from phalanx.model.snapshot import Snapshot
@@ -79,10 +79,15 @@ class Hold:
 
     gang: int
     start: float
+    #: [running task]: it will still be there then.
+    lasting: Bool
 
 
 #: The column of what is left beside a hold, [node, resource]. It is there while there is one.
 SLACK = "slack"
+
+#: The column of nodes that are kept for a gang: its row plus one; 0: for nobody. It is there if a plugin keeps nodes.
+KEPT = "kept"
 
 #: What a session notes down, in the order of decision.
 Entry: TypeAlias = Placed | Kept | Evicted | Waiting
@@ -112,6 +117,8 @@ class Session:
     #: The place that is kept for the first gang that is blocked, and whether the unit under way is gone by then.
     hold: Hold | None = None
     brief: bool = False
+    #: Gangs for which nodes are kept, or were before a rollback.
+    kept_for: set[int] = field(default_factory=set[int])
     #: Nobody reads the reasons of refusals now: they need not be worked out.
     curt: bool = False
     _journal: list[tuple[Int, Int, Int]] = field(default_factory=list[tuple[Int, Int, Int]])
@@ -158,10 +165,11 @@ class Session:
         """
         free: Int = self.columns["free"][:, column]
         if self.ahead:
-            later: Int = free + self.columns["releasing"][:, column] - self.columns["held"][:, column]
-            return later
+            free = free + self.columns["releasing"][:, column] - self.columns["held"][:, column]
         if self.hold is not None and not self.brief:
             free = np.minimum(free, self.columns[SLACK][:, column])
+        if self.ahead:
+            return free
         if not self._holding:
             return free
         owed = self.columns["held"][:, column] - self.columns["releasing"][:, column]
@@ -185,8 +193,8 @@ class Session:
             self.write("held", rows, self.columns["held"][rows] + cost)
         else:
             self.write("free", rows, self.columns["free"][rows] - cost)
-            if self.hold is not None and not self.brief:
-                self.write(SLACK, rows, self.columns[SLACK][rows] - cost)
+        if self.hold is not None and not self.brief:
+            self.write(SLACK, rows, self.columns[SLACK][rows] - cost)
         self.write("scored", rows, self.columns["scored"][rows] + counts[:, None] * self.snapshot.scored[shape])
         if len(tasks):
             self.write("place", tasks, nodes)
@@ -207,6 +215,8 @@ class Session:
             gone = np.zeros((len(rows), running.requests.shape[1]), np.int64)
             np.add.at(gone, at, running.requests[tasks])
         self.write("releasing", rows, self.columns["releasing"][rows] + gone)
+        if self.hold is not None:
+            self._widen(tasks[self.hold.lasting[tasks]])
         self.write("evicted", tasks, np.ones(len(tasks), np.int64))
         budgeted = tasks[running.budget[tasks] >= 0]
         if len(budgeted):
@@ -221,6 +231,13 @@ class Session:
             cost = running.requests[tasks[queue == leaf]][:, table.columns].sum(axis=0)
             path = table.paths[leaf]
             self.write("queue_allocated", path, self.columns["queue_allocated"][path] - cost)
+
+    def _widen(self, tasks: Int) -> None:
+        """Count what these leave beside the place that is kept: they would still be there when it is needed."""
+        rows, at = np.unique(self.snapshot.running.node[tasks], return_inverse=True)
+        wider = self.columns[SLACK][rows]
+        np.add.at(wider, at, self.snapshot.running.requests[tasks])
+        self.write(SLACK, rows, wider)
 
     def evict_for(self, tasks: Int, action: str, gang: int | None, why: str) -> None:
         """Let running tasks go, and note for whom and why.
@@ -246,8 +263,16 @@ class Session:
         if not gangs.preemptible[gang]:
             self.write("queue_fixed", path, self.columns["queue_fixed"][path] + cost)
 
+    def keep(self, nodes: Int, gang: int) -> None:
+        """Close nodes to everybody but a gang."""
+        self.kept_for.add(gang)
+        self.write(KEPT, nodes, np.full(len(nodes), gang + 1))
+
     def release_nominations(self, gang: int) -> None:
-        """Open the space that is nominated to a gang's tasks: the gang is about to be placed."""
+        """Open the space that is nominated to a gang's tasks, and nodes kept for it: it is about to be placed."""
+        if gang in self.kept_for:
+            mine = np.flatnonzero(self.columns[KEPT] == gang + 1)
+            self.write(KEPT, mine, np.zeros(len(mine), np.int64))
         self._shift_nominations(gang, -1)
 
     def restore_nominations(self, gang: int) -> None:

@@ -10,12 +10,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from phalanx.engine.holding import is_brief, turn_to
 from phalanx.engine.making_room import Steps, tried
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Kept, Session, Waiting
 from phalanx.engine.units import Unit, Units, gang_units
 from phalanx.engine.victims import VictimUnits, victim_units
 from phalanx.engine.waiting import take_turns
+from phalanx.model.axis import Bool
 
 #: Makes room for one unit, or leaves no trace; tells which.
 Attempt: TypeAlias = Callable[[Session, Policy, Unit, VictimUnits, Steps], bool]
@@ -39,7 +41,7 @@ class Taking:
             return
         victims = victim_units(session.snapshot)
         steps = Steps(policy.search_steps)
-        turns = take_turns(session, policy, waiting)
+        turns = take_turns(session, policy, waiting, self._homeless(waiting))
         #: Where nobody was found for a unit, nobody is found for one that is equal to it.
         failed: dict[object, int] = {}
         untried: set[int] = set()
@@ -50,6 +52,7 @@ class Taking:
                 if steps.stopped:
                     untried.add(unit.gang)
                 elif failed.get(kind) != session.version:
+                    turn_to(session, unit.gang)
                     found = leaving and self._in_time(unit)
                     found = found or self.attempt(session, policy, unit, victims, steps)
                     if steps.stopped and not found:
@@ -83,7 +86,10 @@ class Taking:
         shapes = self.session.snapshot.tasks.shape[unit.tasks]
         alike = (int(shapes[0]), len(shapes)) if (shapes == shapes[0]).all() else tuple(shapes.tolist())
         gang = unit.gang
-        return (alike, int(gangs.queue[gang]), int(gangs.priority[gang]), bool(gangs.preemptible[gang]), unit.whole)
+        return (
+            alike, int(gangs.queue[gang]), int(gangs.priority[gang]), bool(gangs.preemptible[gang]), unit.whole,
+            is_brief(self.session, gang),
+        )  # fmt: skip
 
     def _tell(self, untried: set[int]) -> None:
         """Add to the reasons of those whose search was cut short that it was."""
@@ -92,6 +98,12 @@ class Taking:
             if isinstance(entry, Waiting) and entry.gang in untried:
                 session.log[position] = Waiting(entry.gang, entry.reason.adding(text))
                 untried.discard(entry.gang)
+
+    def _homeless(self, waiting: Units) -> Bool:
+        """Return the units of which nobody has a place yet."""
+        taken = np.append(0, np.cumsum(self.session.place[waiting.rows] >= 0))
+        found: Bool = (waiting.count > 0) & (taken[waiting.first + waiting.count] == taken[waiting.first])
+        return found
 
     def _worth_trying(self, unit: Unit) -> bool:
         """A unit that waits, of a gang that has its minimum or gets it now."""

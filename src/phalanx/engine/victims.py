@@ -49,9 +49,7 @@ def victim_units(snapshot: Snapshot) -> VictimUnits:
     The least important go first, of these what is beyond a minimum, of these the youngest gang, and its last task.
     """
     running = snapshot.running
-    # Of a gang with subgroups nobody is surplus: which of them could go is decided by none of the counts here.
-    plain = np.array([not gang.subgroups for gang in running.gangs], np.bool_)
-    kept = np.where(plain, np.minimum(running.needed, running.count), running.count)
+    kept = np.minimum(running.needed, running.count)
     core = np.flatnonzero(kept > 0)
     surplus = running.count - kept
     of = np.repeat(np.arange(len(surplus)), surplus)

@@ -27,7 +27,7 @@ from phalanx.world.indexes import subtract
 from phalanx.world.world import World
 
 #: As many at once: an API server on two cores is busy with these, and binds still get through.
-IN_FLIGHT = 16
+IN_FLIGHT = 32
 TRIES_MAX = 6
 PAUSE_MAX = 10.0
 #: A gang for which an eviction was refused rests: 5, 10, 20 … seconds.
@@ -70,6 +70,8 @@ class MakingRoom:
         self._wake = wake
         self._pace = Pace(rate, clock.monotonic)
         self._door = asyncio.Semaphore(IN_FLIGHT)
+        #: Gang by gang: the first one's victims leave before the places of the last one are written.
+        self._turn = asyncio.Semaphore(IN_FLIGHT)
         self._waiting: asyncio.Queue[Making] = asyncio.Queue()
         #: Keys of the gangs for which room is being made; "" for nobody.
         self.under_way: Counter[str] = Counter()
@@ -98,13 +100,14 @@ class MakingRoom:
         return gang_key(task) if task is not None else step.uid
 
     async def _carry_out(self, making: Making) -> None:
-        await asyncio.gather(*(self._announce(making, step) for step in making.nominates))
-        # A refusal is to be expected where there is a budget: whoever comes after it is not asked any more.
-        covered = [step for step in making.evicts if self._world.budgets.covers(step.uid)]
-        for step in covered:
-            await self._evict(making, step)
-        under = {step.uid for step in covered}
-        await asyncio.gather(*(self._evict(making, step) for step in making.evicts if step.uid not in under))
+        async with self._turn:
+            await asyncio.gather(*(self._announce(making, step) for step in making.nominates))
+            # A refusal is to be expected where there is a budget: whoever comes after it is not asked any more.
+            covered = [step for step in making.evicts if self._world.budgets.covers(step.uid)]
+            for step in covered:
+                await self._evict(making, step)
+            under = {step.uid for step in covered}
+            await asyncio.gather(*(self._evict(making, step) for step in making.evicts if step.uid not in under))
         if making.refused is not None:
             self._give_up(making, making.refused)
         elif making.key is not None:

@@ -207,9 +207,18 @@ class Scheduler:
                     self._forgetful = False
                     self.queues.recall()
                 self._ask_again()
+                started = self.clock.monotonic()
                 self.cycle()
                 self.queues.flush()
-                await asyncio.sleep(GATHER)
+                await asyncio.sleep(self._gather(self.clock.monotonic() - started))
+
+    def _gather(self, took: float) -> float:
+        """Return how long to listen before the next cycle: longer than one takes, while binds and evictions wait.
+
+        Nothing is sent or heard during a cycle, so that long ones without a pause would starve what they decide on.
+        """
+        pauses = (0 if self.binder.idle else 1) if self.room.idle else 3
+        return max(GATHER, min(pauses * took, TICK))
 
     def _ask_again(self) -> None:
         """Send the binds of which we do not know what became of them once more: what landed answers 409."""

@@ -108,6 +108,8 @@ class Gang:
     patience: float | None = None
     #: Others may be evicted for it.
     evicts: bool = True
+    #: What it has beyond its minimum may be evicted task by task; otherwise all of it or nothing.
+    disrupted_singly: bool = True
     #: Why nothing of it may be placed: a sentence that names the pods and the field.
     hold: str | None = None
     #: The hold is our mistake, not the user's.

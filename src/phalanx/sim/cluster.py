@@ -15,7 +15,7 @@ from phalanx.sim.agenda import Agenda
 from phalanx.sim.life import Life, enough, life_key
 from phalanx.sim.meter import Meter
 from phalanx.sim.queue_meter import QueueMeter
-from phalanx.sim.timeline import Arrive, Fail, Planned, Return, Scale, Timeline
+from phalanx.sim.timeline import Arrive, Fail, Planned, Return, Scale, Timeline, Withdraw
 from phalanx.world.world import World
 
 
@@ -67,6 +67,8 @@ class Cluster:
                 changed = self._arrive(task)
             case Scale():
                 changed = self._scale(happening)
+            case Withdraw(gang):
+                changed = self._withdraw(gang, now)
             case Fail(node):
                 changed = self._fail(node, now)
             case Return(node):
@@ -83,7 +85,7 @@ class Cluster:
         """Carry out a plan: every bind succeeds, at once, and every eviction begins."""
         for step in plan.steps:
             if isinstance(step, Evict):
-                self._evict(self.world.tasks[step.uid], plan.now)
+                self._evict(self.world.tasks[step.uid], step.action, plan.now)
         for step in plan.binds:
             self.world.confirm(Bound(step.uid, step.node, Result.OK, plan.now))
             self._run(self.world.tasks[step.uid])
@@ -100,6 +102,10 @@ class Cluster:
                 self._settle(key, life, now)
             else:
                 self.queues.put(key, None, ())
+                life.note(now)
+                if life.lost and life.working:
+                    life.stop()
+                    life.working = False
         self._touched.clear()
         self.meter.note(now)
         self.queues.note(now)
@@ -110,9 +116,10 @@ class Cluster:
         if life is None:
             name = task.membership.gang if task.membership else task.full_name
             life = Life(name, task.ours, task.created, self._runtimes.get(name, task.expected_runtime))
+            life.priority, life.labels = task.shape.priority, task.labels
             self.lives[key] = life
-        elif life.finished is not None:
-            # The work is done: its controller makes no more pods.
+        elif life.over is not None:
+            # The work is done, or nobody wants it any more: its controller makes no more pods.
             return False
         life.members[task.uid] = None
         self.world.apply(TaskSeen(task))
@@ -130,12 +137,12 @@ class Cluster:
             self.meter.work(task, 1)
         self._touched[key] = None
 
-    def _evict(self, task: Task, now: float) -> None:
+    def _evict(self, task: Task, action: str, now: float) -> None:
         """Let a pod terminate: it works no longer, and holds its place for its grace period."""
         key = life_key(task)
         life = self.lives[key]
         life.running.pop(task.uid, None)
-        life.evictions += 1
+        life.evicted[action] += 1
         if life.working:
             self.meter.work(task, -1)
         self.world.apply(TaskSeen(replace(task, state=State.RELEASING, gone_at=now + task.grace)))
@@ -159,6 +166,7 @@ class Cluster:
             self._arrive(replace(blank, gone_at=None, nominated=None))
         elif not self.lives[life_key(task)].members:
             self.lives[life_key(task)].lost = True
+            self.lives[life_key(task)].over = now
 
     def _remove(self, task: Task) -> None:
         """Take a task out of the cluster, wherever it is."""
@@ -183,6 +191,7 @@ class Cluster:
         running = [task for task in tasks if task.uid in life.running]
         life.queue = gang.queue if gang else None
         self.queues.put(key, life.queue, running)
+        life.note(now, sum(dict(task.shape.requests).get(self.meter.device, 0) for task in running))
         whole = enough(gang, running)
         if whole == life.working:
             return
@@ -191,7 +200,7 @@ class Cluster:
             self.meter.work(self.world.tasks[uid], 1 if whole else -1)
         life.attempt += 1
         if not whole:
-            life.interruptions += 1
+            life.stop()
             return
         life.started = now if life.started is None else life.started
         if life.runtime is not None:
@@ -204,13 +213,26 @@ class Cluster:
             return False
         for task in [self.world.tasks[uid] for uid in life.members]:
             self._remove(task)
-        life.working, life.finished = False, now
+        life.note(now)
+        life.working, life.finished, life.over = False, now, now
+        return True
+
+    def _withdraw(self, gang: str, now: float) -> bool:
+        """Take a gang away as it is. What would have gone on for ever has then done all that was asked of it."""
+        life = self.lives.get(f"gang/{gang}") or self.lives.get(f"pod/{gang}")
+        if life is None or life.over is not None:
+            return False
+        for task in [self.world.tasks[uid] for uid in life.members]:
+            self._remove(task)
+        life.note(now)
+        served = life.runtime is None and life.started is not None
+        life.working, life.finished, life.over = False, now if served else None, now
         return True
 
     def _scale(self, scale: Scale) -> bool:
         key = f"gang/{scale.gang}"
         life = self.lives.get(key)
-        if life is None or life.finished is not None:
+        if life is None or life.over is not None:
             return False
         for task in [self.world.tasks[uid] for uid in life.members]:
             said = task.membership

@@ -32,3 +32,8 @@ def written(value: float) -> str:
             parts.append(f"{left // size}{unit}")
             left %= size
     return "".join(parts[:3])
+
+
+def brief(value: float) -> str:
+    """Return a duration in whole minutes from an hour on, for tables: nobody compares seconds there."""
+    return written(value if value < 3600 else round(value / 60) * 60)

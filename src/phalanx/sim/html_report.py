@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 
 from phalanx.sim.duration import written
-from phalanx.sim.html_style import STYLE
+from phalanx.sim.html_parts import counted, page, table_html
 from phalanx.sim.queue_report import QueueRun, QueueUse, Waiting
 from phalanx.sim.report import Report, never_by_reason
 from phalanx.sim.svg import Chart, Series, chart_html
@@ -25,27 +25,21 @@ def html_report(scenario: str, found: Report) -> str:
     what = devices(found.device.resource)
     so_far = "; interrupted: this is the report so far" if found.interrupted else ""
     subtitle = (
-        f"under {found.policy}, seed {found.seed}: {_counted(found.gangs, 'gang')} on {_counted(found.nodes, 'node')} "
+        f"under {found.policy}, seed {found.seed}: {counted(found.gangs, 'gang')} on {counted(found.nodes, 'node')} "
         f"with {found.device.capacity:,} {what}, {written(found.end)} of virtual time in "
-        f"{_counted(found.cycles, 'cycle')}{so_far}"
+        f"{counted(found.cycles, 'cycle')}{so_far}"
     )
     parts = [_tiles(found, what)]
     if found.end > 0:
         parts += [_use(found, what), *_queue_charts(found, what)]
     parts += [_waiting(found, what), _never(found)]
-    return f"""<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(scenario)}: simulated by Phalanx</title><style>{STYLE}</style></head><body>
-<h1>{escape(scenario)}</h1>
-<p>{escape(subtitle)}</p>
-{"".join(parts)}</body></html>
-"""
+    return page(scenario, subtitle, "".join(parts))
 
 
 def _tiles(found: Report, what: str) -> str:
     waited = found.waiting
     tiles = [
-        (f"{found.finished:,}", f"of {_counted(found.gangs, 'gang')} finished"),
+        (f"{found.finished:,}", f"of {counted(found.gangs, 'gang')} finished"),
         (f"{len(found.never_started):,}", "never started"),
         (_NOTHING if waited is None else written(waited.mean), "waited on average"),
         (_NOTHING if waited is None else written(waited.p99), "or less was the wait of 99 in 100"),
@@ -165,17 +159,11 @@ def _waiting(found: Report, what: str) -> str:
     everybody = [f"{found.gangs:,}", f"{found.started:,}", f"{found.finished:,}", *_waits(found.waiting)]
     rows.append(["all", *everybody, f"{found.device.held * found.device.capacity:.1f}", ""])
     note = "From the moment a gang had enough members to the first start of its work, over the gangs that started."
-    return f"<section><h2>Waiting times</h2><p>{note}</p>{_table(head, rows)}</section>\n"
+    return f"<section><h2>Waiting times</h2><p>{note}</p>{table_html(head, rows)}</section>\n"
 
 
 def _waits(waited: Waiting | None) -> list[str]:
     return [_NOTHING] * 3 if waited is None else [written(waited.mean), written(waited.p50), written(waited.p99)]
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _never(found: Report) -> str:
@@ -191,7 +179,3 @@ def _never(found: Report) -> str:
     rest = f"<p>and {more:,} more reasons</p>" if more > 0 else ""
     table = f'<div class="wide"><table><tbody>{"".join(rows)}</tbody></table></div>'
     return f"<section><h2>Never started, and why they waited last</h2>{table}{rest}</section>\n"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -13,6 +13,7 @@ body { margin: 0 auto; padding: 24px 20px 48px; max-width: 1120px; background: v
   font: 15px/1.45 system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 h1 { font-size: 22px; line-height: 1.25; margin: 0 0 4px; overflow-wrap: anywhere; }
 h2 { font-size: 17px; margin: 0; }
+h3 { font-size: 15px; margin: 0 0 6px; overflow-wrap: anywhere; }
 p { margin: 2px 0 0; color: var(--soft); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(220px, 46%), 1fr)); gap: 10px;
   margin: 20px 0 8px; padding: 0; list-style: none; }
@@ -37,11 +38,22 @@ figure, section { margin: 44px 0 0; }
 .area { fill-opacity: .82; stroke: var(--ground); stroke-width: .6; vector-effect: non-scaling-stroke; }
 .line { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
 .line.dashed { stroke-dasharray: 6 4; }
+.panels { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(440px, 100%), 1fr)); gap: 22px 40px;
+  margin-top: 16px; }
+.panel dl { display: grid; grid-template-columns: fit-content(40%) 1fr; gap: 7px 12px; margin: 0; font-size: 13px; }
+.panel dt { overflow-wrap: anywhere; }
+.panel dd { margin: 0; min-width: 0; }
+.panel dd > span { display: block; color: var(--soft); font-variant-numeric: tabular-nums; }
+.panel .track { position: relative; display: flex; height: 16px; background: var(--tile); border-radius: 3px; }
+.track i { background: var(--own); height: 100%; border-radius: 3px; }
+.track i.more { opacity: .45; }
+.track b { position: absolute; top: -2px; bottom: -2px; width: 2px; margin-left: -1px; background: var(--ink); }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin-top: 10px; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 10px; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; }
 th { color: var(--soft); font-weight: 600; font-size: 13px; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; }
+.names2 :is(th, td):nth-child(2) { text-align: left; }
 td.text { white-space: normal; text-align: left; overflow-wrap: anywhere; }
 @media (max-width: 640px) {
   body { padding: 16px 12px 32px; } .plot { height: 200px; } .plot .x .odd { display: none; } }

@@ -76,6 +76,8 @@ class PodLine:
     apart: float = 0.0
     on: str | None = None
     runtime: Runtime | None = None
+    #: When it is taken away, done or not.
+    until: float | None = None
     priority: int = 0
     port: int | None = None
     namespace: str = "default"

@@ -230,6 +230,8 @@ def _across_pods(scenario: Scenario, nodes: Counter[str]) -> Iterator[tuple[int,
     for pod in scenario.pods:
         if pod.on is not None and pod.on not in nodes:
             yield pod.line, f"{pod.name}: on: found {pod.on}, which is no node{_meant(pod.on, nodes)}"
+        if pod.until is not None and pod.until <= pod.created + pod.every * ((pod.members or 1) - 1):
+            yield pod.line, f"{pod.name}: until: found a time at which not all of it is created, allowed is a later one"
         if pod.members is None and (alone[pod.namespace, pod.name] > 1 or (pod.namespace, pod.name) in gangs):
             yield pod.line, f"pod {pod.name}: found another pod or gang of this name, allowed is one"
     total = sum(pod.members or 1 for pod in scenario.pods)

@@ -28,6 +28,10 @@ class Moment:
     plan: Plan | None
 
 
+#: Seconds after which a run that has nothing else to do is over.
+LOOK_MAX = 3600.0
+
+
 class Simulator:
     """Runs a timeline under a policy."""
 
@@ -43,6 +47,7 @@ class Simulator:
         self._interval = interval
         self._next_cycle = 0.0
         self._due = False
+        self._look = FOREVER
         for at, happening in timeline.happenings:
             self._agenda.put(at, happening)
         self.cluster.settle(0.0)
@@ -57,7 +62,7 @@ class Simulator:
         while len(self._agenda) and self._agenda.next <= until:
             at = self._agenda.next
             happenings = tuple(one for one in self._agenda.pop() if self.cluster.apply(one, at))
-            self._due = self._due or bool(happenings)
+            self._due = self._due or bool(happenings) or at >= self._look
             if not self._due:
                 continue
             self.now = at
@@ -84,4 +89,12 @@ class Simulator:
         self.cycles += 1
         self._due = False
         self._next_cycle = now + self._interval
+        self._look_again(now)
         return plan
+
+    def _look_again(self, now: float) -> None:
+        """Wake up when a protection ends, or a gang has been broken for long enough."""
+        before, self._look = self._look, max(self.world.next_look, self._next_cycle)
+        # A gang that stays broken is looked at less and less often: at the end nothing else happens any more.
+        if self._look not in {before, FOREVER} and (len(self._agenda) or self._look - now < LOOK_MAX):
+            self._agenda.put(self._look, Wake())

@@ -7,7 +7,7 @@ from phalanx.model.axis import GPU
 from phalanx.model.plan import Bind, Plan, Reason
 from phalanx.sim.cluster import End
 from phalanx.sim.simulator import Moment
-from phalanx.sim.timeline import Arrive, Fail, Return, Scale
+from phalanx.sim.timeline import Arrive, Fail, Return, Scale, Withdraw
 
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>[0-9]+)")
 
@@ -65,6 +65,8 @@ def _happened(moment: Moment) -> list[str]:
     lines = [f"{ended} {'end' if many(ended) else 'ends'}"] if ended else []
     for one in moment.happenings:
         match one:
+            case Withdraw(gang):
+                lines.append(f"{short(gang)} is taken away")
             case Fail(node):
                 lines.append(f"{node} fails")
             case Return(node):

@@ -33,6 +33,13 @@ class Scale:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdraw:
+    """A gang is taken away, done or not: an autoscaler does so, or a user who goes home."""
+
+    gang: str
+
+
+@dataclass(frozen=True, slots=True)
 class Fail:
     """A node dies with everything on it."""
 
@@ -46,7 +53,7 @@ class Return:
     node: str
 
 
-Planned = Arrive | Scale | Fail | Return
+Planned = Arrive | Scale | Withdraw | Fail | Return
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,7 @@ class _Member:
 
 #: Words that hold for a gang as a whole: a line that leaves one out takes it from the first that has it.
 _GANG_WIDE = (
-    "minimum", "maximum", "runtime", "start_timeout", "patience", "preemptible", "preempts",
+    "minimum", "maximum", "runtime", "until", "start_timeout", "patience", "preemptible", "preempts",
     "topology_required", "topology_preferred", "queue", "scheduler",
 )  # fmt: skip
 
@@ -96,6 +103,8 @@ def timeline(scenario: Scenario, seed: int = 0, schedulers: Sequence[str] = ("ph
         happenings += happened
         if lines[0].runtime is not None:
             runtimes[gang] = _drawn(lines[0].runtime, f"{seed} {gang}")
+        if lines[0].until is not None:
+            happenings.append((lines[0].until, Withdraw(gang)))
     for failure in scenario.failures:
         happenings.append((failure.at, Fail(failure.name)))
         if failure.lasts is not None:

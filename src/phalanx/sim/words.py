@@ -110,7 +110,8 @@ def truth(text: str) -> bool:
 
 #: What equal pods have in common, on `pod` and `gang` lines.
 _POD: dict[str, Reader] = {
-    "created": seconds, "every": seconds, "on": name, "runtime": runtime, "priority": priority, "port": port,
+    "created": seconds, "every": seconds, "on": name, "runtime": runtime, "until": seconds, "priority": priority,
+    "port": port,
     "namespace": name, "scheduler": name, "queue": name, "patience": seconds, "preemptible": truth,
     "movable": truth, "preempts": truth,
 }  # fmt: skip

@@ -98,7 +98,7 @@ def all_fit(left: Space, tasks: Sequence[Task]) -> bool:
 
 
 def units(world: World) -> list[Leaving]:
-    """Return what can leave at once of everything preemptible that runs; gangs without subgroups."""
+    """Return what can leave at once of everything preemptible that runs."""
     running: dict[str, list[Task]] = {}
     for task in world.tasks.values():
         if task.ours and task.state in THERE:
@@ -108,11 +108,26 @@ def units(world: World) -> list[Leaving]:
         said = tasks[0].membership
         if not (said.preemptible if said else tasks[0].preemptible):
             continue
-        ordered = sorted(tasks, key=lambda task: (task.created, task.name, task.uid))
-        minimum = min((said.minimum or 1) if said else 1, len(ordered))
-        found.append(Leaving(name, tuple(ordered[:minimum]), core=True))
-        found += [Leaving(name, (task,), core=False) for task in ordered[minimum:]]
+        core = core_of(tasks)
+        found.append(Leaving(name, tuple(core), core=True))
+        found += [Leaving(name, (task,), core=False) for task in tasks if task not in core]
     return found
+
+
+def core_of(tasks: Sequence[Task]) -> list[Task]:
+    """Return the running tasks of one gang that leave only together: its minimums, or all of one that is broken."""
+    ordered = sorted(tasks, key=lambda task: (task.created, task.name, task.uid))
+    said = ordered[0].membership
+    if said is None:
+        return ordered
+    core: list[Task] = []
+    subgroups = {task.membership.subgroup: task.membership for task in ordered if task.membership}
+    for name in sorted(filter(None, subgroups)):
+        own = [task for task in ordered if task.membership and task.membership.subgroup == name]
+        core += own[: subgroups[name].subgroup_minimum or 0]
+    others = [task for task in ordered if task not in core]
+    core += others[: max((said.minimum or 1) - len(core), 0)]
+    return sorted(core, key=lambda task: (task.created, task.name, task.uid))
 
 
 def choices(able: Sequence[Leaving]) -> Iterator[tuple[Leaving, ...]]:

@@ -64,7 +64,7 @@ def _plans(given: str, policy: str | Policy, now: str | None, cycles: int) -> It
     arrivals = [(at, one.task) for at, one in laid_out.happenings if isinstance(one, Arrive)]
     if len(arrivals) < len(laid_out.happenings):
         raise ScenarioError(
-            "scenario: fail and scale happen over time, allowed here are node, queue, budget, gang and pod"
+            "scenario: fail, scale and until happen over time, allowed here are node, queue, budget, gang and pod"
         )
     moment = max((at for at, _ in arrivals), default=0.0) if now is None else seconds(now)
     world = World(chosen.label_keys)

@@ -81,6 +81,7 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         expected_runtime=by_age[-1].expected_runtime,
         patience=said.patience,
         evicts=all(task.evicts for task in members),
+        disrupted_singly=group is None or group.disrupted_singly,
         hold=_disagreement(by_age, group) or (None if group else _unclear(by_age)),
     )
 

@@ -21,8 +21,9 @@ class _Piece:
 
     gang: Gang
     tasks: tuple[tuple[Task, Shape], ...]
-    #: How many tasks count towards the minimum although they are not on nodes any more.
-    finished: int
+    #: How many tasks must stay if any does, and how many of those are missing.
+    needed: int
+    missing: int
     #: None: in none.
     queue: str | None
 
@@ -43,14 +44,15 @@ class RunningRows:
         self._shapes: list[Shape] = []
         self._kept: tuple[Axis, Mapping[str, int], Mapping[str, int], RunningTable] | None = None
 
-    def put(self, gang: Gang, here: Sequence[tuple[Task, Shape]], counted: int, queue: str | None) -> None:
-        """Replace the piece of one gang. `counted`: how many members count towards its minimum."""
+    def put(
+        self, gang: Gang, here: Sequence[tuple[Task, Shape]], counted: Mapping[str, int], queue: str | None
+    ) -> None:
+        """Replace the piece of one gang. `counted`: how many members count towards each minimum, "" in all."""
         if not here:
             self.drop(gang.key)
             return
         self._kept = None
-        ordered = sorted(here, key=lambda pair: (pair[0].created, pair[0].name, pair[0].uid))
-        self._pieces[gang.key] = _Piece(gang, tuple(ordered), max(counted - len(here), 0), queue)
+        self._pieces[gang.key] = _piece(gang, here, counted, queue)
 
     def drop(self, key: str) -> None:
         """Forget a gang that has nothing on nodes."""
@@ -76,14 +78,16 @@ class RunningRows:
         budget, left = budgets.columns(kept[3].uids)
         return self._with_shapes(replace(kept[3], budget=budget, budgets=left), waiting)
 
-    def next_look(self, now: float) -> float:
-        """Return when to look again at gangs that run below their minimum: soon at first, then less and less often.
+    def next_look(self, now: float, table: RunningTable, queues: QueueTable) -> float:
+        """Return when to look again although nothing changes: at broken gangs, and when somebody's protection ends.
 
-        Nobody here knows how long they are given; whatever it is, they are looked at within a tenth more.
+        At gangs that run below their minimum soon at first, then less and less often: nobody here knows how long they
+        are given; whatever it is, they are looked at within a tenth more.
         """
+        look = _protection_ends(now, table, queues)
         if not self.wanted or not self._broken_since:
-            return math.inf
-        return now + max((now - max(self._broken_since.values())) / 10, 1.0)
+            return look
+        return min(look, now + max((now - max(self._broken_since.values())) / 10, 1.0))
 
     def _with_shapes(self, table: RunningTable, waiting: tuple[Shape, ...]) -> tuple[RunningTable, tuple[Shape, ...]]:
         """Number the shapes on top of those of waiting tasks."""
@@ -127,25 +131,66 @@ class RunningRows:
             gangs=tuple(gangs),
             first=np.cumsum(count) - count,
             count=count,
-            needed=np.array([max(_minimum(piece.gang) - piece.finished, 0) for _, piece, _ in found], np.int64),
+            needed=np.array([_needed(piece, len(known)) for _, piece, known in found], np.int64),
             queue=queue,
             priority=np.array([gang.priority for gang in gangs], np.int64),
             preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
             created=np.array([gang.created for gang in gangs], np.float64),
-            started=np.array([_started(known) for *_, known in found], np.float64),
+            started=np.array([_started(known[: max(piece.needed, 1)]) for _, piece, known in found], np.float64),
             broken_since=np.array([self._since(key, piece, now) for key, piece, _ in found], np.float64),
         )
 
     def _since(self, key: str, piece: _Piece, now: float) -> float:
         """Return since when a gang runs below its minimum, as far as we saw it."""
-        if len(piece.tasks) + piece.finished >= _minimum(piece.gang):
+        if not piece.missing:
             self._broken_since.pop(key, None)
             return math.inf
         return self._broken_since.setdefault(key, now)
 
 
-def _minimum(gang: Gang) -> int:
-    return max(gang.minimum, sum(part.minimum for part in leaves(gang.subgroups)))
+def _protection_ends(now: float, table: RunningTable, queues: QueueTable) -> float:
+    """Return when the next minimum has run for as long as its queue, or one above it, protects it."""
+    soonest = math.inf
+    for row, queue in enumerate(queues.queues if len(table) else ()):
+        above = [queues.queues[other].reclaim_min_runtime for other in queues.paths[row].tolist()]
+        for runtime in {runtime for runtime in (queue.preempt_min_runtime, *above) if runtime}:
+            ends = table.started[table.queue == row] + runtime
+            soonest = float(ends.min(initial=soonest, where=ends > now))
+    return soonest
+
+
+def _piece(gang: Gang, here: Sequence[tuple[Task, Shape]], counted: Mapping[str, int], queue: str | None) -> _Piece:
+    """Order the tasks of a gang: those of its minimums first, by age; then those of its first subgroup, and so on."""
+    ordered = sorted(here, key=lambda pair: (pair[0].created, pair[0].name, pair[0].uid))
+    own: dict[str, list[tuple[Task, Shape]]] = {}
+    for pair in ordered:
+        own.setdefault(_subgroup(pair[0]), []).append(pair)
+    kept: list[tuple[Task, Shape]] = []
+    missing = 0
+    for part in leaves(gang.subgroups):
+        mine = own.get(part.name, [])
+        # Members that finished count although they are not on nodes any more.
+        wanted = max(part.minimum - (counted.get(part.name, 0) - len(mine)), 0)
+        kept += mine[:wanted]
+        missing += max(wanted - len(mine), 0)
+    wanted = max(gang.minimum - (counted[""] - len(here)), 0)
+    missing = max(missing, wanted - len(here))
+    ids = {id(pair) for pair in kept}
+    others = [pair for pair in ordered if id(pair) not in ids]
+    more = max(wanted - len(kept), 0)
+    rank = {part.name: at for at, part in enumerate(leaves(gang.subgroups))}
+    last = sorted(others[more:], key=lambda pair: rank.get(_subgroup(pair[0]), -1))
+    needed = len(here) + missing if missing else len(kept) + len(others[:more])
+    return _Piece(gang, (*kept, *others[:more], *last), needed, missing, queue)
+
+
+def _subgroup(task: Task) -> str:
+    return (task.membership.subgroup if task.membership else None) or ""
+
+
+def _needed(piece: _Piece, known: int) -> int:
+    """Without those that it needs nothing of a gang may stay; of some gangs nobody may go alone."""
+    return piece.needed if piece.gang.disrupted_singly else max(piece.needed, known)
 
 
 def _started(tasks: Sequence[tuple[Task, Shape]]) -> float:

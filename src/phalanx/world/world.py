@@ -74,8 +74,7 @@ class World:
         self._referring: dict[str, dict[str, None]] = {}
         #: Resource names in use, counted by who uses them: the axis of the next snapshot.
         self.resources: Counter[str] = Counter()
-        self._plugin_keys = label_keys
-        self._label_keys = label_keys
+        self._plugin_keys = self._label_keys = label_keys
         self._repelling: dict[str, None] = {}
         self._node_rows = NodeRows()
         self._gang_rows = GangRows()
@@ -87,8 +86,8 @@ class World:
         self._touched: set[str] = set()
         #: Gangs that must not be tried before a time, and why.
         self._resting: dict[str, tuple[float, str, bool]] = {}
-        #: When the next start timeout or patience of a waiting gang runs out, or a broken one is looked at again.
-        self._next_turn = math.inf
+        #: When to decide although nothing changes, and when for the sake of what runs.
+        self._next_turn = self.next_look = math.inf
 
     def apply(self, event: Event) -> None:
         """Take in one event. Events that change nothing we look at leave nothing dirty."""
@@ -213,7 +212,8 @@ class World:
         running, every = self._running_rows.table(now, axis, nodes.row, queues, shapes, self.budgets)
         if len(every) > len(shapes):
             shapes, (requests, scored) = every, amounts(every, axis)
-        self._next_turn = min(next_turn(gangs, now), self._running_rows.next_look(now))
+        self.next_look = self._running_rows.next_look(now, running, queues)
+        self._next_turn = min(next_turn(gangs, now), self.next_look)
         return Snapshot(
             now=now, seed=seed, axis=axis, nodes=nodes, devices=devices, shapes=shapes, requests=requests,
             scored=scored, gangs=gangs, tasks=tasks, queues=queues,
@@ -384,9 +384,9 @@ class World:
         queue = self.queues.put(key, said, gang, unfinished)
         members = [self.tasks[uid] for uid in self.members[key]]
         self._gang_rows.put(key, piece_of(gang, members, self._label_keys), queue)
-        counted, _ = credit(members)
+        counted, inside = credit(members)
         here = [(task, with_labels(task, self._label_keys)) for task in unfinished if task.state in THERE]
-        self._running_rows.put(gang, here, counted, queue)
+        self._running_rows.put(gang, here, {"": counted} | inside, queue)
 
     def _gang(self, key: str, unfinished: list[Task]) -> tuple[Gang, Said]:
         """Return a gang and which queue it is in, by its object, its members, their namespace or by default."""

@@ -96,8 +96,16 @@ class Consolidate:
             for first in range(0, len(cheapest) - wanted + 1, wanted):
                 chosen = able_to_move[np.isin(on, cheapest[first : first + wanted])]
                 if int(units.count[chosen].sum()) <= most:
-                    yield affords_together(session, units.needs, chosen.tolist())
+                    yield _unsplit(session, units, affords_together(session, units.needs, chosen.tolist()))
             wanted = 2 * wanted if 2 * wanted <= len(cheapest) else 0
+
+
+def _unsplit(session: Session, units: VictimUnits, chosen: list[int]) -> list[int]:
+    """Return these victims without the minimums of gangs of which something else would stay behind."""
+    gangs = units.gang[chosen]
+    leaving = np.bincount(gangs, units.count[chosen], len(session.snapshot.running.gangs))
+    split = units.core[chosen] & (leaving[gangs] < session.snapshot.running.count[gangs])
+    return [victim for victim, out in zip(chosen, split.tolist(), strict=True) if not out]
 
 
 def _cleared(session: Session, unit: Unit, moved: Int) -> Bool:

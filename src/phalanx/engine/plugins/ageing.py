@@ -8,24 +8,24 @@ from typing import ClassVar
 import numpy as np
 
 from phalanx.engine.plugin import UNLIMITED, Ceiling, Heads, Plugin
-from phalanx.engine.session import Session
+from phalanx.engine.session import KEPT, Session
 from phalanx.engine.units import Unit, Units
 from phalanx.model.axis import Bool, Float, Int
 from phalanx.model.duration import Seconds
 from phalanx.model.plan import Code, Reason
 from phalanx.model.snapshot import Snapshot
 
-#: Of each node, the row of the gang that it is kept for, plus one; 0: it is kept for nobody.
-_KEPT = "ageing_kept"
 _SIX_HOURS = Seconds(6 * 3600.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Ageing(Plugin):
-    """From `after` on a gang goes before all others, and where it finds no room, nodes are kept for it.
+    """From `after` on a gang goes before all younger ones, and where it finds no room, nodes are kept for it.
 
     It gets the nodes with the most room now, and only as many as it needs. Nobody is evicted: those who run there
     leave when they are done, and nobody follows them. So a gang is overtaken only while it is younger than `after`.
+    Nodes are kept for one gang of a queue at a time, the oldest, while its queue has less than its share: kept for all
+    who are old, they would close the cluster to everybody else.
     """
 
     after: Seconds = _SIX_HOURS
@@ -34,8 +34,8 @@ class Ageing(Plugin):
     only_lifts: ClassVar[bool] = True
 
     def gang_key(self, session: Session, units: Units) -> Int | Float:
-        """Return 0 for gangs that have waited long enough."""
-        return np.where(self.minds(session, units), 0, 1)
+        """Return when a gang came that has waited long enough: the oldest goes first, whatever the priorities."""
+        return np.where(self.minds(session, units), session.snapshot.gangs.created[units.gang], np.inf)
 
     def minds(self, session: Session, units: Units) -> Bool:
         """Tell for whom nodes would be kept."""
@@ -48,35 +48,34 @@ class Ageing(Plugin):
         """
         units = heads.units
         assert units is not None, "victims are not found by age"
-        has = session.columns["queue_allocated"][queues]
-        below = np.asarray(((has < session.shares[queues]) | (heads.asks == 0)).all(axis=1), np.bool_)
+        below = _below_share(session, queues, heads.asks)
         aged = self._aged(session.snapshot, units.gang[heads.index]) & ~units.growth[heads.index]
         return (~(aged & below),)
 
     def columns(self, snapshot: Snapshot) -> Mapping[str, Int]:
         """Return who each node is kept for."""
-        return {_KEPT: np.zeros(len(snapshot.nodes), np.int64)}
+        return {KEPT: np.zeros(len(snapshot.nodes), np.int64)}
 
     def room(self, session: Session, shape: int) -> Int:
-        """Return no room where a node is kept for a gang. That gang had its turn before."""
+        """Return no room where a node is kept for a gang. For that gang the session opens it."""
         del shape
-        return np.where(session.columns[_KEPT] > 0, 0, UNLIMITED)
+        return np.where(session.columns[KEPT] > 0, 0, UNLIMITED)
 
     def refusals(self, session: Session, shape: int, nodes: Int) -> list[tuple[int, str]]:
         """Name the gangs for which nodes are kept."""
         del shape
         gangs = session.snapshot.gangs.gangs
-        counts = Counter(gangs[row - 1].name for row in session.columns[_KEPT][nodes].tolist())
+        counts = Counter(gangs[row - 1].name for row in session.columns[KEPT][nodes].tolist())
         return [(count, f"kept for {name}, which has waited long enough") for name, count in counts.most_common()]
 
     def refused(self, session: Session, unit: Unit, reason: Reason, ceiling: Ceiling) -> Reason:
         """Keep nodes for a gang that would fit if others were not there."""
-        if reason.code is not Code.FULL:
+        if reason.code is not Code.FULL or not _first_of_its_queue(session, unit):
             return reason
         nodes = self._choose(session, unit, ceiling)
         if not len(nodes):
             return reason
-        session.write(_KEPT, nodes, np.full(len(nodes), unit.gang + 1))
+        session.keep(nodes, unit.gang)
         waited = (session.snapshot.now - session.snapshot.gangs.created[unit.gang]) / 3600
         kept = "1 node is kept" if len(nodes) == 1 else f"{len(nodes)} nodes are kept"
         return reason.adding(f"it has waited {waited:.1f} h, so nobody overtakes it any more: {kept} for it")
@@ -84,7 +83,7 @@ class Ageing(Plugin):
     def _choose(self, session: Session, unit: Unit, ceiling: Ceiling) -> Int:
         """Return enough nodes for every shape of the unit, those with the most room now first."""
         shapes, counts = np.unique(session.snapshot.tasks.shape[unit.tasks], return_counts=True)
-        free = session.columns[_KEPT] == 0
+        free = session.columns[KEPT] == 0
         chosen = [np.zeros(0, np.int64)]
         if not free.any():
             return chosen[0]
@@ -104,6 +103,24 @@ class Ageing(Plugin):
         waiting = snapshot.gangs.running[gangs] == 0
         aged: Bool = waiting & (snapshot.now - snapshot.gangs.created[gangs] >= self.after)
         return aged
+
+
+def _below_share(session: Session, queues: Int, asks: Int) -> Bool:
+    """Tell which queues have less than their share of everything that is asked for."""
+    has = session.columns["queue_allocated"][queues]
+    return np.asarray(((has < session.shares[queues]) | (asks == 0)).all(axis=1), np.bool_)
+
+
+def _first_of_its_queue(session: Session, unit: Unit) -> bool:
+    """Tell whether nodes may be kept for a unit: its queue has less than its share, and none for others of it."""
+    snapshot = session.snapshot
+    queue = snapshot.gangs.queue[unit.gang]
+    if queue in {snapshot.gangs.queue[gang] for gang in session.kept_for}:
+        return False
+    if queue < 0 or not snapshot.queues.resources:
+        return True
+    asks = snapshot.requests[snapshot.tasks.shape[unit.tasks]][:, snapshot.queues.columns].sum(axis=0)
+    return bool(_below_share(session, np.array([queue]), asks[None])[0])
 
 
 def _nearness(session: Session, shape: int) -> Float:

@@ -1,0 +1,52 @@
+"""What `phalanx simulate` reads: a scenario or manifests, once, however many policies it is run under."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from phalanx.cli.output import Mistake, complain
+from phalanx.sim.from_manifests import MANIFEST_SUFFIXES, timeline_of_manifests
+from phalanx.sim.lines import Scenario, ScenarioError
+from phalanx.sim.scenario import read_scenario
+from phalanx.sim.timeline import Timeline, timeline
+
+
+@dataclass(slots=True)
+class Workload:
+    """Whatever the user named, laid out in time for the scheduler names of a policy."""
+
+    source: str
+    seed: int
+    _scenario: Scenario | None = None
+    _laid_out: dict[tuple[str, ...], Timeline] = field(default_factory=dict[tuple[str, ...], Timeline])
+
+    def for_schedulers(self, schedulers: tuple[str, ...]) -> Timeline:
+        """Return the timeline; what is wrong with manifests is told once."""
+        if schedulers not in self._laid_out:
+            self._laid_out[schedulers] = self._checked(self._read(schedulers))
+        return self._laid_out[schedulers]
+
+    def _checked(self, laid_out: Timeline) -> Timeline:
+        if not laid_out.nodes:
+            raise Mistake(f"{self.source}: nothing to simulate: there is no node")
+        if not laid_out.happenings:
+            raise Mistake(f"{self.source}: nothing to simulate: there is no gang and no pod")
+        return laid_out
+
+    def _read(self, schedulers: tuple[str, ...]) -> Timeline:
+        path = Path(self.source)
+        if self.source.endswith(MANIFEST_SUFFIXES) or path.is_dir():
+            laid_out, problems = timeline_of_manifests(self.source, schedulers)
+            complain("\n".join(problems))
+            return laid_out
+        try:
+            if self._scenario is None:
+                text = sys.stdin.read() if self.source == "-" else path.read_text("utf-8")
+                self._scenario = read_scenario(text, self.source)
+            return timeline(self._scenario, self.seed, schedulers)
+        except OSError as error:
+            raise Mistake(f"{self.source}: {(error.strerror or str(error)).lower()}") from None
+        except UnicodeDecodeError:
+            raise Mistake(f"{self.source}: not UTF-8 text, allowed is a scenario (see docs/scenario.md)") from None
+        except ScenarioError as error:
+            raise Mistake(str(error)) from None
