@@ -38,6 +38,8 @@ class Room:
 
     victims: list[int]
     places: list[Kept]
+    #: The front part of the line with which the places were found: the victims, and who could be kept back.
+    front: list[int]
 
 
 def make_room(
@@ -71,9 +73,10 @@ def make_room(
             enough, places = middle, found_there
     session.rollback(start)
     assert places is not None, "the loop above ends with places or not here"
-    room = Room(needed(session, units, front[:enough], places), places)
+    front = front[:enough]
+    room = Room(needed(session, units, front, places), places, front)
     room = _spare_more(session, policy, unit, units, room, steps)
-    return Room(_with_bounds(session, policy, unit, units, front[:enough], room.victims), room.places)
+    return Room(_with_bounds(session, policy, unit, units, front, room.victims), room.places, front)
 
 
 def carry_out(session: Session, unit: Unit, room: Room, units: VictimUnits, action: str, why: str) -> None:
@@ -120,7 +123,7 @@ def _spare_more(session: Session, policy: Policy, unit: Unit, units: VictimUnits
             places = tried(session, policy, unit)
             session.rollback(start)
             if places is not None:
-                room = Room(needed(session, units, fewer, places), places)
+                room = Room(needed(session, units, fewer, places), places, room.front)
                 continue
         if len(group) > 1:
             groups[:0] = [group[: len(group) // 2], group[len(group) // 2 :]]

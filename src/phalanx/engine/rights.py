@@ -1,9 +1,10 @@
 """Rights: from whom a queue may reclaim. Between two queues the level counts on which their ways part."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from phalanx.engine.plugin import Heads, QueueOrder
 from phalanx.engine.session import Session
 from phalanx.engine.units import Unit, gang_units
 from phalanx.model.axis import Int
@@ -34,13 +35,33 @@ class Claim:
             theirs.pop()
         return (mine[-1], theirs[-1]) if mine and theirs else None
 
-    def may_take(self, mine: int, theirs: int, gives: Int) -> bool:
-        """Tell whether a unit may be taken from their side now; what was taken before is gone already."""
-        return (self._keeps_share(theirs) or self._needs_quota(mine, theirs)) and self._fair(mine, theirs, gives)
+    def may_take(self, mine: int, theirs: int, gives: Int, more: list[int]) -> bool:
+        """Tell whether a unit may be taken from their side now, if they had so much more.
 
-    def _keeps_share(self, theirs: int) -> bool:
+        What was taken before is gone already.
+        """
+        has = [there + extra for there, extra in zip(self._has(theirs), more, strict=True)]
+        legal = self._keeps_share(theirs, has) or self._needs_quota(mine, theirs, has)
+        return legal and self._fair(mine, theirs, gives)
+
+    def goes_first(self, orders: tuple[QueueOrder, ...], mine: int, theirs: int, gives: Int) -> bool:
+        """Tell whether our unit comes before theirs once that is gone: otherwise theirs would have the place again."""
+        session, index = self.session, np.zeros(1, np.int64)
+        ours = self._key(orders, mine, Heads(None, index, np.array([self.ask], np.int64)))
+        start, row = session.checkpoint(), np.array([theirs])
+        session.write("queue_allocated", row, session.columns["queue_allocated"][row] - gives)
+        their = self._key(orders, theirs, Heads(None, index, gives[None]))
+        session.rollback(start)
+        return ours < their
+
+    def _key(self, orders: tuple[QueueOrder, ...], queue: int, head: Heads) -> list[float]:
+        row = np.array([queue])
+        key = [column.tolist()[0] for order in orders for column in order.queue_key(self.session, row, head)]
+        return [*key, *self.session.snapshot.queues.age[row].tolist()]
+
+    def _keeps_share(self, theirs: int, has: list[int]) -> bool:
         """They have more than they may have of something."""
-        table, has = self.session.snapshot.queues, self._has(theirs)
+        table = self.session.snapshot.queues
         share, quota, limit = (self._row(rows, theirs) for rows in (self.session.shares, table.quota, table.limit))
         for column in self.measured(theirs):
             entitled = max(quota[column], share[column])
@@ -49,9 +70,9 @@ class Claim:
                 return True
         return False
 
-    def _needs_quota(self, mine: int, theirs: int) -> bool:
+    def _needs_quota(self, mine: int, theirs: int, other: list[int]) -> bool:
         """We stay within our quota, and they are beyond theirs in something that we ask for."""
-        table, has, other = self.session.snapshot.queues, self._has(mine), self._has(theirs)
+        table, has = self.session.snapshot.queues, self._has(mine)
         ours, their = self._row(table.quota, mine), self._row(table.quota, theirs)
         measured = self.measured(mine)
         within = all(has[column] + self.ask[column] <= ours[column] for column in measured)
@@ -81,6 +102,30 @@ class Claim:
     def _row(self, rows: Int, queue: int) -> list[int]:
         row: list[int] = rows[queue].tolist()
         return row
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one claim has taken so far, from each side.
+
+    In order, each unit must be legal after those before it. Otherwise it is enough that the units are legal in some
+    order, and that is so if they are with the largest last.
+    """
+
+    claim: Claim
+    in_order: bool
+    #: Per pair of sides: of each resource, the most that one unit gave.
+    most: dict[tuple[int, int], Int] = field(default_factory=dict[tuple[int, int], Int])
+
+    def may_add(self, mine: int, theirs: int, gives: Int) -> bool:
+        """Tell whether a unit may be taken from their side too."""
+        largest = self.most.get((mine, theirs), gives)
+        return self.claim.may_take(mine, theirs, gives, np.maximum(largest - gives, 0).tolist())
+
+    def add(self, mine: int, theirs: int, gives: Int) -> None:
+        """Note that it is taken."""
+        if not self.in_order:
+            self.most[mine, theirs] = np.maximum(self.most.get((mine, theirs), gives), gives)
 
 
 def claim_of(session: Session, unit: Unit) -> Claim:

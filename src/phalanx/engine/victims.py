@@ -93,6 +93,11 @@ def may_follow(session: Session, units: VictimUnits, victim: int) -> bool:
     return affords(session, units.needs, victim)
 
 
+def whole_without(units: VictimUnits, victims: list[int], kept: int) -> bool:
+    """Tell whether one who is kept back does not stay behind without the minimum of his gang."""
+    return not any(units.core[other] and units.gang[other] == units.gang[kept] for other in victims)
+
+
 def by_queue(
     session: Session, orders: tuple[QueueOrder, ...], units: VictimUnits, chosen: Int
 ) -> "Iterator[tuple[int, Turns]]":

@@ -151,9 +151,9 @@ class RunningRows:
 def _protection_ends(now: float, table: RunningTable, queues: QueueTable) -> float:
     """Return when the next minimum has run for as long as its queue, or one above it, protects it."""
     soonest = math.inf
-    for row, queue in enumerate(queues.queues if len(table) else ()):
-        above = [queues.queues[other].reclaim_min_runtime for other in queues.paths[row].tolist()]
-        for runtime in {runtime for runtime in (queue.preempt_min_runtime, *above) if runtime}:
+    for row, path in queues.paths.items() if len(table) else ():
+        above = [queues.queues[other].reclaim_min_runtime for other in path.tolist()]
+        for runtime in {runtime for runtime in (queues.queues[row].preempt_min_runtime, *above) if runtime}:
             ends = table.started[table.queue == row] + runtime
             soonest = float(ends.min(initial=soonest, where=ends > now))
     return soonest

@@ -64,7 +64,7 @@ class Consolidate:
             session.rollback(start)
             if places is None:
                 continue
-            room = Room(needed(session, units, victims, places), places)
+            room = Room(needed(session, units, victims, places), places, victims)
             carry_out(session, unit, room, units, self.name, "moved together with others, so that it fits")
             if room.victims and move(session, policy, tasks_of(units, room.victims)):
                 return True

@@ -1,20 +1,21 @@
 """Reclaim: a queue that has less than its share takes back from queues that have more."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.making_room import Steps, carry_out, make_room, tasks_of
+from phalanx.engine.lines import helpful_lines
+from phalanx.engine.making_room import Room, Steps, carry_out, make_room, tasks_of
 from phalanx.engine.moving import movable, move, within_limits
+from phalanx.engine.plugin import QueueOrder
 from phalanx.engine.policy import Policy
-from phalanx.engine.rights import Claim, claim_of
+from phalanx.engine.rights import Claim, Taken, claim_of
 from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
-from phalanx.engine.victims import VictimUnits, able, by_queue, may_follow
-from phalanx.model.axis import Bool, Int
+from phalanx.engine.victims import VictimUnits, able, by_queue, may_follow, whole_without
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,55 +40,72 @@ class Reclaim:
         mask = able(session, units) & (session.snapshot.running.queue[units.gang] != claim.leaf)
         orders = tuple(plugin for plugin in policy.queue_orders if getattr(plugin, "finds_victims", False))
         fair = (victim for victim, _ in by_queue(session, orders, units, np.flatnonzero(mask)))
-        if self._along(session, policy, unit, units, fair, claim, steps):
+        search = _Search(session, policy, unit, units, steps, claim, orders)
+        if self._along(search, self._legal(search, fair, Taken(claim, in_order=True))):
             return True
         # What is taken first may be all that may be taken, and of no help: then whoever helps most comes first.
-        helpful = iter(_most_helpful(session, unit, units, mask))
-        return self._along(session, policy, unit, units, helpful, claim, steps)
+        lines = helpful_lines(session, unit, units, mask)
+        return any(self._along(search, self._legal(search, line, Taken(claim, in_order=False))) for line in lines)
 
-    def _along(
-        self,
-        session: Session,
-        policy: Policy,
-        unit: Unit,
-        units: VictimUnits,
-        line: Iterator[int],
-        claim: Claim,
-        steps: Steps,
-    ) -> bool:
+    def _along(self, search: "_Search", line: Iterator[int]) -> bool:
         """Make room for one unit with victims of one line."""
-        start = session.checkpoint()
-        illegal: set[int] = set()
-        room = make_room(session, policy, unit, units, self._legal(session, units, line, claim, steps, illegal), steps)
+        session, units, steps = search.session, search.units, search.steps
+        search.moved.clear()
+        room = make_room(session, search.policy, search.unit, units, line, steps)
         if room is None:
             return False
-        carry_out(session, unit, room, units, self.name, self._why(session, unit))
-        moved = [victim for victim in room.victims if victim in illegal]
-        if moved and not (move(session, policy, tasks_of(units, moved)) and within_limits(session, unit)):
+        why = self._why(session, search.unit)
+        start = session.checkpoint()
+
+        def carried_out(victims: list[int]) -> bool:
+            carry_out(session, search.unit, Room(victims, room.places, room.front), units, self.name, why)
+            moved = [victim for victim in victims if victim in search.moved]
+            return not moved or (
+                move(session, search.policy, tasks_of(units, moved)) and within_limits(session, search.unit)
+            )
+
+        victims = room.victims
+        if carried_out(victims):
+            return True
+        session.rollback(start)
+        # Who is not needed for the places may be in the way of those who are moved.
+        if len(room.front) == len(victims) or not carried_out(victims := room.front):
             session.rollback(start)
             return False
-        return True
+        for victim in reversed(room.front):
+            fewer = [other for other in victims if other != victim]
+            if victim not in search.moved and whole_without(units, fewer, victim) and steps.take():
+                session.rollback(start)
+                if carried_out(fewer):
+                    victims = fewer
+        session.rollback(start)
+        return carried_out(victims)
 
-    def _legal(
-        self, session: Session, units: VictimUnits, line: Iterator[int], claim: Claim, steps: Steps, illegal: set[int]
-    ) -> Iterator[int]:
-        """Yield whom we may take from, and then whom we may only move: they are noted as illegal."""
+    def _legal(self, search: "_Search", line: Iterable[int], taken: Taken) -> Iterator[int]:
+        """Yield whom we may take from, and then whom we may only move: they are noted."""
+        session, units = search.session, search.units
         running = session.snapshot.running
         others: list[int] = []
         for victim in line:
-            if not steps.take():
+            if not search.steps.take():
                 return
-            sides = claim.parting(int(running.queue[units.gang[victim]]))
+            sides = search.claim.parting(int(running.queue[units.gang[victim]]))
             if sides is None or self._protected(session, units, victim, sides[1]):
                 continue
-            if claim.may_take(*sides, units.gives[victim]) and may_follow(session, units, victim):
+            gives = units.gives[victim]
+            if (
+                taken.may_add(*sides, gives)
+                and search.claim.goes_first(search.orders, *sides, gives)
+                and may_follow(session, units, victim)
+            ):
+                taken.add(*sides, gives)
                 yield victim
             elif self.moving:
                 others.append(victim)
         can_move = movable(session, units) if others else None
         for victim in others:
             if can_move is not None and can_move[victim] and may_follow(session, units, victim):
-                illegal.add(victim)
+                search.moved.add(victim)
                 yield victim
 
     def _protected(self, session: Session, units: VictimUnits, victim: int, queue: int) -> bool:
@@ -102,23 +120,16 @@ class Reclaim:
         return f"queue {queue} takes back what is its share"
 
 
-def _most_helpful(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> list[int]:
-    """Return the victims by how many more copies their node takes without them, alone or together."""
-    snapshot, running = session.snapshot, session.snapshot.running
-    ask = snapshot.requests[snapshot.tasks.shape[unit.tasks[0]]]
-    wanted = np.flatnonzero(ask)
-    chosen = np.flatnonzero(mask)
-    node, mine = running.node[units.first[chosen]], running.requests[units.first[chosen]][:, wanted]
-    now = (session.columns["free"] + session.columns["releasing"] - session.columns["held"])[:, wanted]
-    empty = now.copy()
-    tasks = tasks_of(units, chosen.tolist())
-    np.add.at(empty, running.node[tasks], running.requests[tasks][:, wanted])
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The search for one unit."""
 
-    def copies(amounts: Int) -> Int:
-        return np.asarray(np.maximum((amounts // ask[wanted]).min(axis=1), 0), np.int64)
-
-    alone = copies(now[node] + mine) - copies(now)[node]
-    together = (copies(empty) - copies(now))[node]
-    gives = (mine / ask[wanted]).max(axis=1)
-    order: list[int] = chosen[np.lexsort([chosen, node, -gives, -together, -alone])].tolist()
-    return order
+    session: Session
+    policy: Policy
+    unit: Unit
+    units: VictimUnits
+    steps: Steps
+    claim: Claim
+    orders: tuple[QueueOrder, ...]
+    #: Victims of the line under way from whom we may not take.
+    moved: set[int] = field(default_factory=set[int])

@@ -1,0 +1,99 @@
+"""Lines: in which order others are looked at when the fair order finds nobody: by how much their leaving helps."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from phalanx.engine.making_room import tasks_of
+from phalanx.engine.session import Session
+from phalanx.engine.units import Unit
+from phalanx.engine.victims import VictimUnits
+from phalanx.model.axis import Bool, Int
+
+
+@dataclass(frozen=True, slots=True)
+class _Helps:
+    """What victims would free for copies of one shape, per victim and node on which it has tasks."""
+
+    #: Rows of the victim units.
+    chosen: Int
+    #: Of each pair: its place among `chosen`, its node, and what it frees there as a part of one copy.
+    of: Int
+    node: Int
+    part: Int
+    #: Copies that a pair makes room for alone.
+    alone: Int
+    #: Per node: copies that all of them together make room for.
+    gained: Int
+
+
+def helpful_lines(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> Iterator[list[int]]:
+    """Yield lines of victims, each once the one before it was of no use.
+
+    First whoever helps most. Then node after node, those that cost least for a copy first: where units of two nodes are
+    taken in turn, what may be taken is used up before either is cleared. Then the same from the second node on.
+    """
+    helps = _helps(session, unit, units, mask)
+    if len(helps.chosen):
+        yield _most_helpful(helps)
+        nodes = _cheapest(helps, units)
+        for first in range(min(2, len(nodes))):
+            yield _node_by_node(helps, np.roll(nodes, -first))
+
+
+def _helps(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> _Helps:
+    snapshot, running = session.snapshot, session.snapshot.running
+    ask = snapshot.requests[snapshot.tasks.shape[unit.tasks[0]]]
+    wanted = np.flatnonzero(ask)
+    chosen = np.flatnonzero(mask)
+    now = (session.columns["free"] + session.columns["releasing"] - session.columns["held"])[:, wanted]
+    tasks = tasks_of(units, chosen.tolist())
+    amounts = running.requests[tasks][:, wanted]
+    pair, at = np.unique(
+        np.repeat(np.arange(len(chosen)), units.count[chosen]) * len(now) + running.node[tasks], return_inverse=True
+    )
+    frees = np.zeros((len(pair), len(wanted)), np.int64)
+    np.add.at(frees, at, amounts)
+    empty = now.copy()
+    np.add.at(empty, running.node[tasks], amounts)
+
+    def copies(amount: Int) -> Int:
+        return np.asarray(np.maximum((amount // ask[wanted]).min(axis=1), 0), np.int64)
+
+    of, node = pair // len(now), pair % len(now)
+    there = copies(now)
+    part = np.asarray((frees * 1000 // ask[wanted]).max(axis=1, initial=0), np.int64)
+    return _Helps(chosen, of, node, part, copies(now[node] + frees) - there[node], copies(empty) - there)
+
+
+def _most_helpful(helps: _Helps) -> list[int]:
+    """Return the victims by how many more copies their nodes take without them, alone or together with others."""
+    count, gained = len(helps.chosen), helps.gained[helps.node]
+    alone = np.bincount(helps.of, helps.alone, count)
+    together, most = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    np.maximum.at(together, helps.of, gained)
+    np.maximum.at(most, helps.of, np.where(gained > 0, helps.part, 0))
+    order = np.lexsort([helps.chosen, -most, -together, -alone])
+    line: list[int] = helps.chosen[order[together[order] > 0]].tolist()
+    return line
+
+
+def _cheapest(helps: _Helps, units: VictimUnits) -> Int:
+    """Return the nodes on which copies can be gained, by what leaves in all for one of them."""
+    leaving = np.bincount(helps.node, units.count[helps.chosen][helps.of], len(helps.gained))
+    nodes = np.flatnonzero(helps.gained > 0)
+    return nodes[np.argsort((leaving / np.maximum(helps.gained, 1))[nodes], kind="stable")]
+
+
+def _node_by_node(helps: _Helps, nodes: Int) -> list[int]:
+    """Return the victims by the first of these nodes that they are on; who loses least elsewhere comes first."""
+    rank = np.full(len(helps.gained), len(nodes))
+    rank[nodes] = np.arange(len(nodes))
+    first = np.full(len(helps.chosen), len(nodes))
+    np.minimum.at(first, helps.of, rank[helps.node])
+    here = rank[helps.node] == first[helps.of]
+    elsewhere = np.bincount(helps.of[~here], helps.part[~here], len(helps.chosen))
+    order = np.lexsort([helps.chosen, elsewhere, first])
+    line: list[int] = helps.chosen[order[first[order] < len(nodes)]].tolist()
+    return line
