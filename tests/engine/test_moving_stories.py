@@ -291,3 +291,39 @@ def test_a_claim_takes_from_the_node_where_it_helps() -> None:
         """,
         ROOM,
     )
+
+
+def test_two_tasks_of_a_gang_may_share_the_node_that_is_cleared() -> None:
+    check(
+        """
+        node n0 gpu=4
+        node n2 gpu=3
+        pod  g1 gpu=1 on=n0 controlled
+        pod  g2 gpu=2 on=n2 controlled
+        gang g3 members=2 gpu=2 created=1m
+        """,
+        """
+        evict g1 n0 for g3: moved together with others, so that it fits
+        nominate g3-0 n0
+        nominate g3-1 n0
+        """,
+        ROOM,
+    )
+
+
+def test_a_gang_is_moved_off_a_node_on_which_only_a_part_of_it_runs() -> None:
+    check(
+        """
+        node n1 gpu=2
+        node n3 gpu=4
+        gang g2 members=1 minimum=2 gpu=1 on=n1
+        gang g2 members=1 gpu=1 on=n3
+        pod  g5 gpu=4 created=1m
+        """,
+        """
+        evict g2-0 n1 for g5: moved together with others, so that it fits
+        evict g2-1 n3 for g5: moved together with others, so that it fits
+        nominate g5 n3
+        """,
+        ROOM,
+    )

@@ -18,7 +18,7 @@ class _Helps:
 
     #: Rows of the victim units.
     chosen: Int
-    #: Of each pair: its place among `chosen`, its node, and what it frees there as a part of one copy.
+    #: Of each pair: its place among `chosen`, its node, and what it frees there, in thousandths of a copy.
     of: Int
     node: Int
     part: Int
@@ -36,7 +36,7 @@ def helpful_lines(session: Session, unit: Unit, units: VictimUnits, mask: Bool) 
     """
     helps = _helps(session, unit, units, mask)
     if len(helps.chosen):
-        yield _most_helpful(helps)
+        yield _most_helpful(helps, units, len(unit.tasks))
         nodes = _cheapest(helps, units)
         for first in range(min(2, len(nodes))):
             yield _node_by_node(helps, np.roll(nodes, -first))
@@ -63,18 +63,24 @@ def _helps(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> _Hel
 
     of, node = pair // len(now), pair % len(now)
     there = copies(now)
-    part = np.asarray((frees * 1000 // ask[wanted]).max(axis=1, initial=0), np.int64)
+    # Only what a node lacks counts: every pod frees the place of a pod.
+    lacks = now[node] < ask[wanted]
+    part = np.asarray(np.where(lacks, frees * 1000 // ask[wanted], 0).max(axis=1, initial=0), np.int64)
     return _Helps(chosen, of, node, part, copies(now[node] + frees) - there[node], copies(empty) - there)
 
 
-def _most_helpful(helps: _Helps) -> list[int]:
-    """Return the victims by how many more copies their nodes take without them, alone or together with others."""
+def _most_helpful(helps: _Helps, units: VictimUnits, wanted: int) -> list[int]:
+    """Return the victims by how many of the wanted copies their nodes take without them, alone or with others.
+
+    Of those who help equally the smallest goes first: a large gang is not taken where a small one is enough.
+    """
     count, gained = len(helps.chosen), helps.gained[helps.node]
-    alone = np.bincount(helps.of, helps.alone, count)
+    alone = np.minimum(np.bincount(helps.of, helps.alone, count), wanted)
+    size = np.where(alone > 0, units.count[helps.chosen], 0)
     together, most = np.zeros(count, np.int64), np.zeros(count, np.int64)
     np.maximum.at(together, helps.of, gained)
     np.maximum.at(most, helps.of, np.where(gained > 0, helps.part, 0))
-    order = np.lexsort([helps.chosen, -most, -together, -alone])
+    order = np.lexsort([helps.chosen, -most, -together, size, -alone])
     line: list[int] = helps.chosen[order[together[order] > 0]].tolist()
     return line
 

@@ -15,7 +15,7 @@ from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
 from phalanx.engine.victims import VictimUnits, able
-from phalanx.model.axis import Bool, Int
+from phalanx.model.axis import Int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +77,55 @@ class Consolidate:
         mask = able(session, units) & movable(session, units)
         protected = np.array([queue.preempt_min_runtime or 0.0 for queue in snapshot.queues.queues] or [0.0])
         safe = snapshot.now < running.started[units.gang] + protected[running.queue[units.gang]]
-        able_to_move = np.flatnonzero(mask & ~safe & (running.queue[units.gang] >= 0))
-        if not len(able_to_move):
+        mine = np.flatnonzero(mask & ~safe & (running.queue[units.gang] >= 0))
+        if not len(mine):
             return
-        on = running.node[units.first[able_to_move]]
-        lost = (snapshot.now - running.started[units.gang[able_to_move]]) * units.count[able_to_move]
-        tasks = np.bincount(on, units.count[able_to_move], len(snapshot.nodes))
-        work = np.bincount(on, lost, len(snapshot.nodes))
-        age = np.bincount(on, snapshot.now - running.created[units.gang[able_to_move]], len(snapshot.nodes))
-        cheapest = np.lexsort([age, work, tasks])
-        cheapest = cheapest[
-            (tasks[cheapest] > 0) & _cleared(session, unit, tasks_of(units, able_to_move.tolist()))[cheapest]
-        ]
+        tasks = tasks_of(units, mine.tolist())
+        pair = np.unique(np.repeat(np.arange(len(mine)), units.count[mine]) * len(snapshot.nodes) + running.node[tasks])
+        of, on = pair // len(snapshot.nodes), pair % len(snapshot.nodes)
+        gained = _gained(session, unit, tasks)
+        cheapest = _cheapest(session, units, mine[of], on)
+        cheapest = cheapest[gained[cheapest] > 0]
         most = len(running) if isinstance(self.moves, str) else self.moves
-        wanted = min(len(unit.tasks), len(cheapest))
-        # First as many nodes as the unit has tasks, one window after the other; then twice as many, and so on.
-        while wanted:
-            for first in range(0, len(cheapest) - wanted + 1, wanted):
-                chosen = able_to_move[np.isin(on, cheapest[first : first + wanted])]
-                if int(units.count[chosen].sum()) <= most:
-                    yield _unsplit(session, units, affords_together(session, units.needs, chosen.tolist()))
-            wanted = 2 * wanted if 2 * wanted <= len(cheapest) else 0
+        for window in _windows(cheapest, gained, len(unit.tasks) - _there(session, unit)):
+            chosen = np.unique(mine[of[np.isin(on, window)]])
+            # Of a gang whose minimum goes nothing stays.
+            cores = units.gang[chosen[units.core[chosen]]]
+            chosen = np.union1d(chosen, mine[np.isin(units.gang[mine], cores)])
+            if int(units.count[chosen].sum()) <= most:
+                whole = _unsplit(session, units, affords_together(session, units.needs, chosen.tolist()))
+                # Whoever is hardest to move stands last: he is the first to be kept back.
+                yield sorted(whole, key=lambda victim: (bool(units.core[victim]), _size(session, units, victim)))
+
+
+def _windows(cheapest: Int, gained: Int, wanted: int) -> Iterator[Int]:
+    """Yield nodes to clear: one after the other, then two at a time, four, … and all, where that could be enough."""
+    gains = np.append(0, np.cumsum(np.minimum(gained[cheapest], max(wanted, 0))))
+    length = 1
+    while length < 2 * len(cheapest):
+        length = min(length, len(cheapest))
+        first = np.arange(0, len(cheapest), length)
+        last = np.minimum(first + length, len(cheapest))
+        for at in np.flatnonzero(gains[last] - gains[first] >= wanted).tolist():
+            yield cheapest[first[at] : last[at]]
+        length *= 2
+
+
+def _cheapest(session: Session, units: VictimUnits, victims: Int, on: Int) -> Int:
+    """Return the nodes from which somebody may be moved: fewest tasks first, least work lost, youngest."""
+    running, now, count = session.snapshot.running, session.snapshot.now, len(session.snapshot.nodes)
+    gang, moved = units.gang[victims], units.count[victims]
+    tasks = np.bincount(on, moved, count)
+    lost = np.bincount(on, (now - running.started[gang]) * moved, count)
+    age = np.bincount(on, now - running.created[gang], count)
+    cheapest = np.lexsort([age, lost, tasks])
+    return cheapest[tasks[cheapest] > 0]
+
+
+def _size(session: Session, units: VictimUnits, victim: int) -> float:
+    """Return the largest part of the largest node that a victim holds."""
+    most = np.maximum(session.snapshot.nodes.allocatable.max(axis=0), 1)
+    return float((session.snapshot.running.requests[units.tasks(victim)].sum(axis=0) / most).max())
 
 
 def _unsplit(session: Session, units: VictimUnits, chosen: list[int]) -> list[int]:
@@ -108,15 +136,30 @@ def _unsplit(session: Session, units: VictimUnits, chosen: list[int]) -> list[in
     return [victim for victim, out in zip(chosen, split.tolist(), strict=True) if not out]
 
 
-def _cleared(session: Session, unit: Unit, moved: Int) -> Bool:
-    """Return the nodes that, without whoever may be moved, would take a task of the unit at all."""
-    running, snapshot = session.snapshot.running, session.snapshot
-    freed = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
+def _smallest(session: Session, unit: Unit) -> Int:
+    """Return the least that any task of a unit asks for, resource by resource."""
+    snapshot = session.snapshot
+    return np.asarray(snapshot.requests[np.unique(snapshot.tasks.shape[unit.tasks])].min(axis=0), np.int64)
+
+
+def _copies(amounts: Int, ask: Int) -> Int:
+    wanted = np.flatnonzero(ask)
+    return np.asarray(np.maximum((amounts[:, wanted] // ask[wanted]).min(axis=1), 0), np.int64)
+
+
+def _gained(session: Session, unit: Unit, moved: Int) -> Int:
+    """Return how many more tasks of the unit each node could take, at most, without whoever may be moved."""
+    running, ask = session.snapshot.running, _smallest(session, unit)
+    now = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
+    freed = now.copy()
     np.add.at(freed, running.node[moved], running.requests[moved])
-    shapes = np.unique(snapshot.tasks.shape[unit.tasks])
-    least = snapshot.requests[shapes].min(axis=0)
-    enough: Bool = (freed >= least).all(axis=1)
-    return enough
+    return _copies(freed, ask) - _copies(now, ask)
+
+
+def _there(session: Session, unit: Unit) -> int:
+    """Return how many tasks of the unit would find a place already, at most."""
+    now = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
+    return int(np.minimum(_copies(now, _smallest(session, unit)), len(unit.tasks)).sum())
 
 
 def _enough(session: Session, unit: Unit) -> bool:
