@@ -93,10 +93,16 @@ class Cluster:
     def pods(self, names: str = "") -> list[Manifest]:
         return [pod for pod in list_all(self.plane.kubeconfig, PODS) if pod["metadata"]["name"].startswith(names)]
 
-    def told(self, reason: str) -> dict[str, str]:
-        """Return what events of this reason say, by the name of the object."""
-        events = list_all(self.plane.kubeconfig, EVENTS)
-        found = [(one["regarding"]["name"], one["note"]) for one in events if one["reason"] == reason]
+    def told(self, reason: str, count: int = 1) -> dict[str, str]:
+        """Return what events of this reason say, by the name of the object, once there are so many."""
+
+        def said() -> list[tuple[str, str]]:
+            events = list_all(self.plane.kubeconfig, EVENTS)
+            found = [(one["regarding"]["name"], one["note"]) for one in events if one["reason"] == reason]
+            return found if len(found) >= count else []
+
+        # Events are written after binds and evictions.
+        found = eventually(f"{count} events {reason}", said, self.log)
         names = Counter(name for name, _ in found)
         assert all(times == 1 for times in names.values()), f"{reason} was told more than once: {found}"
         return dict(found)
@@ -158,7 +164,7 @@ def test_a_queue_takes_back_its_share_and_nobody_leaves_whom_a_budget_protects(c
     assert len(left) == 4
     assert {"a-6", "a-7"} <= left
     note = "evicted for default/b: queue team-b takes back what is its share"
-    assert cluster.told("Reclaimed") == dict.fromkeys(gone, note)
+    assert cluster.told("Reclaimed", len(gone)) == dict.fromkeys(gone, note)
     (asked,) = cluster.told("MakingRoom").values()
     assert asked.startswith("4 pods are asked to leave for it (reclaim): default/a-")
 
@@ -182,7 +188,7 @@ def test_the_more_important_gang_of_a_queue_goes_first_and_a_budget_is_kept(clus
     assert sorted(pod["metadata"]["name"] for pod in cluster.pods("low")) == sorted(kept)
     gone = placed.keys() - set(kept)
     note = "evicted for default/high: of higher priority in its queue (1000)"
-    assert cluster.told("Preempted") == dict.fromkeys(gone, note)
+    assert cluster.told("Preempted", len(gone)) == dict.fromkeys(gone, note)
 
 
 def test_nobody_is_evicted_where_everybody_is_protected(cluster: Cluster) -> None:
@@ -238,7 +244,7 @@ def test_a_gang_that_lost_a_member_for_good_gives_back_what_it_holds(cluster: Cl
     cluster.plane.kubectl("delete", "pod", "train-1")
     eventually("all of it is gone", lambda: not cluster.pods("train"), cluster.log)
     note = "evicted: its gang is broken: 2 of the 3 that it needs are there"
-    assert cluster.told("StaleGang") == {"train-0": note, "train-2": note}
+    assert cluster.told("StaleGang", 2) == {"train-0": note, "train-2": note}
     cluster.quiet()
 
 

@@ -64,7 +64,7 @@ def test_a_pod_with_a_controller_comes_back_waiting_under_the_same_name_uid_and_
 def test_a_pod_that_is_being_deleted_is_there_in_the_first_cycle_and_gone_in_the_next() -> None:
     world = world_of(replace(RUNNING, state=State.RELEASING, gone_at=500.0), PENDING)
     first, second = play(Loop(world, load_policy("default")), 500.0, 2)
-    assert [wait.gang for wait in first.waits] == ["ml/b"]
+    assert first.steps == (Nominate("ml/b", "u2", "n1", "ml/b", "Pod/u2"),)
     assert [bind.task for bind in second.binds] == ["ml/b"]
 
 

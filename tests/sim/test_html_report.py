@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phalanx.policy.load import load_policy
 from phalanx.sim.html_report import html_report
 from phalanx.sim.report import report
 from phalanx.sim.scenario import read_scenario
 from phalanx.sim.simulator import Simulator
 from phalanx.sim.svg import Chart, Series, chart_html
 from phalanx.sim.timeline import timeline
+from phalanx.testing.scenario import ALLOCATE
 
 TEAMS = """
     node  n1     gpu=4 cpu=8
@@ -27,7 +27,7 @@ TEAMS = """
 
 
 def page(text: str, name: str = "teams.scenario") -> str:
-    simulator = Simulator(timeline(read_scenario(dedent(text))), load_policy("default"))
+    simulator = Simulator(timeline(read_scenario(dedent(text))), ALLOCATE)
     for _ in simulator.run():
         pass
     return html_report(name, report(simulator, points=50))

@@ -9,19 +9,17 @@ from hypothesis import strategies as st
 
 from phalanx.cli.report_text import report_text
 from phalanx.model.axis import GPU
-from phalanx.policy.load import load_policy
 from phalanx.sim.queue_report import QueueRun, QueueUse, Waiting
 from phalanx.sim.report import POINTS, report
 from phalanx.sim.scenario import read_scenario
 from phalanx.sim.simulator import Simulator
 from phalanx.sim.steps import Steps, total
 from phalanx.sim.timeline import timeline
-
-DEFAULT = load_policy("default")
+from phalanx.testing.scenario import ALLOCATE
 
 
 def ran(text: str) -> Simulator:
-    simulator = Simulator(timeline(read_scenario(dedent(text))), DEFAULT)
+    simulator = Simulator(timeline(read_scenario(dedent(text))), ALLOCATE)
     for _ in simulator.run():
         pass
     return simulator

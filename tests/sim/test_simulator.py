@@ -19,19 +19,19 @@ from phalanx.sim.scenario import read_scenario
 from phalanx.sim.simulator import FOREVER, Simulator
 from phalanx.sim.timeline import timeline
 from phalanx.testing import check_run
+from phalanx.testing.scenario import ALLOCATE
 
-DEFAULT = load_policy("default")
 POD_BY_POD = load_policy("pod-by-pod")
 
 
-def ran(text: str, policy: Policy = DEFAULT, until: float = FOREVER, seed: int = 0) -> Simulator:
+def ran(text: str, policy: Policy = ALLOCATE, until: float = FOREVER, seed: int = 0) -> Simulator:
     simulator = Simulator(timeline(read_scenario(dedent(text)), seed), policy, seed)
     for _ in simulator.run(until):
         pass
     return simulator
 
 
-def lives(text: str, policy: Policy = DEFAULT, until: float = FOREVER) -> dict[str, tuple[float | None, ...]]:
+def lives(text: str, policy: Policy = ALLOCATE, until: float = FOREVER) -> dict[str, tuple[float | None, ...]]:
     """Return, by name: when it was complete, when it started to work, when it ended."""
     found = ran(text, policy, until).lives
     return {life.name.removeprefix("default/"): (life.complete, life.started, life.finished) for life in found}
@@ -120,6 +120,7 @@ def test_a_node_that_fails_takes_its_gang_down_and_the_work_starts_again_from_no
             at 1h10m
             bind g-1 n2
         """,
+        policy=ALLOCATE,
     )
     [life] = ran(given_).lives
     assert (life.started, life.interruptions, life.finished) == (0, 1, 4200 + 3600)
@@ -239,7 +240,7 @@ def test_members_that_would_arrive_after_a_scaling_down_never_do() -> None:
 
 def test_everything_at_one_instant_is_one_cycle_and_a_second_holds_at_most_one() -> None:
     text = "node n1 cpu=9\npod a\npod p1..p2\npod q created=0.2s\npod r created=0.7s"
-    simulator = Simulator(timeline(read_scenario(text)), DEFAULT)
+    simulator = Simulator(timeline(read_scenario(text)), ALLOCATE)
     assert [(moment.now, len(moment.happenings), moment.plan is not None) for moment in simulator.run()] == [
         (0.0, 3, True),
         (0.2, 1, False),
@@ -275,7 +276,7 @@ def test_manifests_can_be_simulated_pods_arrive_when_they_were_created(tmp_path:
     texts = [manifest.format(kind=kind, name=name, time=f"2026-11-01T12:00:{at}Z") for kind, name, at in parts]
     (tmp_path / "all.yaml").write_text("\n---\n".join(texts))
     laid_out, problems = timeline_of_manifests(str(tmp_path), ["phalanx"])
-    simulator = Simulator(laid_out, DEFAULT)
+    simulator = Simulator(laid_out, ALLOCATE)
     assert [moment.now for moment in simulator.run()] == [0, 20, 90, 180]
     assert [(life.name, life.complete, life.started, life.finished) for life in simulator.lives] == [
         ("default/a", 0, 0, 90),
@@ -313,7 +314,7 @@ SCENARIOS = st.lists(
 
 
 @settings(max_examples=50)
-@given(SCENARIOS, st.sampled_from([DEFAULT, POD_BY_POD]), st.integers(0, 3))
+@given(SCENARIOS, st.sampled_from([ALLOCATE, POD_BY_POD]), st.integers(0, 3))
 def test_any_run_keeps_right_books_and_can_be_repeated(lines: list[str], policy: Policy, seed: int) -> None:
     """The meter, which adds and subtracts, agrees at every instant with a fresh count over the world."""
     laid_out = timeline(read_scenario("\n".join(["node n1..n3 gpu=2 cpu=9", *lines])), seed)

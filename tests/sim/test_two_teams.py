@@ -19,23 +19,23 @@ from phalanx.sim.memory import read_memory, write_memory
 from phalanx.sim.scenario import read_scenario
 from phalanx.sim.simulator import FOREVER, Simulator
 from phalanx.sim.timeline import timeline
+from phalanx.testing.scenario import ALLOCATE
 
 HOUR, DAY = 3600.0, 86_400.0
-DEFAULT = load_policy("default")
 EXAMPLES = Path(__file__).parents[2] / "examples" / "scenarios"
 REMEMBERING = load_policy(str(EXAMPLES / "two-teams-remember.yaml"))
 GPUS = "node n1..n8 gpu=8\n"
 
 
 def without(*plugins: str) -> Policy:
-    return replace(DEFAULT, plugins=tuple(one for one in DEFAULT.plugins if one.plugin.name not in plugins))
+    return replace(ALLOCATE, plugins=tuple(one for one in ALLOCATE.plugins if one.plugin.name not in plugins))
 
 
-def simulator(text: str, policy: Policy = DEFAULT, interval: float = 1.0) -> Simulator:
+def simulator(text: str, policy: Policy = ALLOCATE, interval: float = 1.0) -> Simulator:
     return Simulator(timeline(read_scenario(text)), policy, interval=interval)
 
 
-def ran(text: str, policy: Policy = DEFAULT, until: float = FOREVER, interval: float = 600.0) -> Simulator:
+def ran(text: str, policy: Policy = ALLOCATE, until: float = FOREVER, interval: float = 600.0) -> Simulator:
     made = simulator(text, policy, interval)
     for _ in made.run(until):
         pass
@@ -65,7 +65,7 @@ def returning(quota: str) -> str:
     return GPUS + "\n".join([*teams, *day, *crowd, *back])
 
 
-def after_the_return(text: str, policy: Policy = DEFAULT) -> Iterator[tuple[int, int]]:
+def after_the_return(text: str, policy: Policy = ALLOCATE) -> Iterator[tuple[int, int]]:
     """Yield, for each cycle of the two hours after team-a came back: GPUs that became free since, GPUs it has."""
     run = simulator(text, policy)
     freed = 0
@@ -168,7 +168,7 @@ def usage(run: Simulator) -> Float:
 @pytest.mark.slow
 @pytest.mark.parametrize("window", [7 * DAY, DAY / 2])
 def test_two_days_are_one_day_a_restart_from_the_file_and_another_day(window: float, tmp_path: Path) -> None:
-    policy = replace(DEFAULT, share=QuotaThenWeight(memory=Memory(Seconds(window), Seconds(DAY))))
+    policy = replace(ALLOCATE, share=QuotaThenWeight(memory=Memory(Seconds(window), Seconds(DAY))))
     teams = GPUS + "queue team-a weight:gpu=1\nqueue team-b weight:gpu=2\n"
     whole = ran(teams + a_day("one", 0) + a_day("two", DAY), policy, interval=60.0)
 

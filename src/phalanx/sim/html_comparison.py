@@ -59,8 +59,8 @@ def _use(found: Comparison, what: str) -> str:
     return chart_html(
         Chart(
             title=f"{what} working",
-            note="By gangs that are whole, of what ready nodes have; each step is the mean over its time. Of lines that "
-            "coincide the last one is seen.",
+            note="By gangs that are whole, of what ready nodes have; each step is the mean over its time. Of lines "
+            "that coincide the last one is seen.",
             unit=f"% of the {what}",
             end=max(run.report.end for run in found.runs),
             top=100.0,

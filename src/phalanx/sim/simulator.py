@@ -62,7 +62,8 @@ class Simulator:
         while len(self._agenda) and self._agenda.next <= until:
             at = self._agenda.next
             happenings = tuple(one for one in self._agenda.pop() if self.cluster.apply(one, at))
-            self._due = self._due or bool(happenings) or at >= self._look
+            changed = self._due or bool(happenings)
+            self._due = changed or at >= self._look
             if not self._due:
                 continue
             self.now = at
@@ -70,7 +71,8 @@ class Simulator:
             self.cluster.settle(at)
             plan = self._cycle(at)
             self.cluster.settle(at)
-            yield Moment(at, happenings, plan)
+            if changed or (plan is not None and len(plan.steps) > len(plan.waits)):
+                yield Moment(at, happenings, plan)
         if until < FOREVER and any(life.members for life in self.lives):
             # What still runs or waits does so to the end of the time that was asked for.
             self.now = until

@@ -9,7 +9,7 @@ from phalanx.engine.policy import Policy
 from phalanx.loop import Loop
 from phalanx.model.events import NodeSeen, TaskSeen
 from phalanx.model.plan import Plan
-from phalanx.policy.load import load_policy
+from phalanx.policy.load import load_policy, parse_policy
 from phalanx.sim.cycles import play
 from phalanx.sim.duration import seconds, written
 from phalanx.sim.lines import ScenarioError
@@ -18,6 +18,8 @@ from phalanx.sim.simulator import FOREVER, Simulator
 from phalanx.sim.timeline import Arrive, timeline
 from phalanx.world.world import World
 
+#: The default policy, but nobody is evicted.
+ALLOCATE = parse_policy("{extends: default, actions: [{name: allocate}]}", "allocate")
 _DEFAULT_NAMESPACE = re.compile(r"(?<![\w./-])default/")
 
 
