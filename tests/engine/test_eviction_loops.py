@@ -7,6 +7,16 @@ from phalanx.testing.room import ROOM
 from phalanx.testing.scenario import plan
 
 LOOPS = {
+    "a share that takes another queue's quota": """
+        node  n1  gpu=4
+        node  n2  gpu=1
+        node  n3  gpu=1
+        queue q0  quota:gpu=0
+        queue q1  quota:gpu=2 weight:gpu=0
+        pod   g1  gpu=2 queue=q1 on=n1 controlled
+        gang  g6  members=1 gpu=3 queue=q0
+        gang  g7  members=4 gpu=1 queue=q1
+        """,
     "beyond quota in what the claimant does not list": """
         node  n0  gpu=4 cpu=8
         node  n1  gpu=3 cpu=8
@@ -97,6 +107,16 @@ LOOPS = {
         gang  g8  members=4 minimum=3 gpu=1 queue=q1
         pod   g16 gpu=1 queue=q0 controlled
         gang  g18 members=1 gpu=3 priority=2 queue=q0
+        """,
+    "a claim by share takes what comes back by quota": """
+        node  n1  gpu=4
+        node  n2  gpu=1
+        node  n3  gpu=1
+        queue q0  quota:gpu=0
+        queue q1  quota:gpu=2 weight:gpu=0
+        pod   g1  gpu=2 queue=q1 on=n1 controlled
+        gang  g6  members=1 gpu=3 queue=q0
+        gang  g7  members=4 gpu=1 queue=q1
         """,
 }
 

@@ -72,12 +72,23 @@ class Claim:
 
     def _needs_quota(self, mine: int, theirs: int, other: list[int]) -> bool:
         """We stay within our quota, and they are beyond theirs in something that we ask for."""
-        table, has = self.session.snapshot.queues, self._has(mine)
-        ours, their = self._row(table.quota, mine), self._row(table.quota, theirs)
-        measured = self.measured(mine)
-        within = all(has[column] + self.ask[column] <= ours[column] for column in measured)
+        their, measured = self._row(self.session.snapshot.queues.quota, theirs), self.measured(mine)
         contested = [column for column in self.measured(theirs) if column in measured and self.ask[column]]
-        return within and any(other[column] > their[column] for column in contested)
+        return self.within_quota(mine) and any(other[column] > their[column] for column in contested)
+
+    def within_quota(self, mine: int) -> bool:
+        """We stay within our quota."""
+        quota, has = self._row(self.session.snapshot.queues.quota, mine), self._has(mine)
+        return all(has[column] + self.ask[column] <= quota[column] for column in self.measured(mine))
+
+    def may_return(self, theirs: int, gives: Int, units: set[tuple[int, ...]]) -> bool:
+        """Tell whether they could claim one of these units back within their quota, once all and so much is gone."""
+        quota, has = self._row(self.session.snapshot.queues.quota, theirs), self._has(theirs)
+        left = [(column, has[column] - given) for column, given in enumerate(gives.tolist())]
+        measured = set(self.measured(theirs))
+        return any(
+            all(rest + unit[column] <= quota[column] for column, rest in left if column in measured) for unit in units
+        )
 
     def _fair(self, mine: int, theirs: int, gives: Int) -> bool:
         """We must not end above our share while they are no further above theirs."""
@@ -109,23 +120,28 @@ class Taken:
     """What one claim has taken so far, from each side.
 
     In order, each unit must be legal after those before it. Otherwise it is enough that the units are legal in some
-    order, and that is so if they are with the largest last.
+    order, and that is so if they are with the largest last. A claim beyond its quota takes nothing that its owner
+    could claim back within his own: that would go on for ever.
     """
 
     claim: Claim
     in_order: bool
-    #: Per pair of sides: of each resource, the most that one unit gave.
-    most: dict[tuple[int, int], Int] = field(default_factory=dict[tuple[int, int], Int])
+    #: Per pair of sides: what units gave, equal ones once. Most are equal.
+    units: dict[tuple[int, int], set[tuple[int, ...]]] = field(
+        default_factory=dict[tuple[int, int], set[tuple[int, ...]]]
+    )
 
     def may_add(self, mine: int, theirs: int, gives: Int) -> bool:
         """Tell whether a unit may be taken from their side too."""
-        largest = self.most.get((mine, theirs), gives)
-        return self.claim.may_take(mine, theirs, gives, np.maximum(largest - gives, 0).tolist())
+        kinds = self.units.get((mine, theirs), set()) | {tuple(gives.tolist())}
+        if not self.claim.within_quota(mine) and self.claim.may_return(theirs, gives, kinds):
+            return False
+        largest = gives if self.in_order else np.max(list(kinds), axis=0)
+        return self.claim.may_take(mine, theirs, gives, (largest - gives).tolist())
 
     def add(self, mine: int, theirs: int, gives: Int) -> None:
         """Note that it is taken."""
-        if not self.in_order:
-            self.most[mine, theirs] = np.maximum(self.most.get((mine, theirs), gives), gives)
+        self.units.setdefault((mine, theirs), set()).add(tuple(gives.tolist()))
 
 
 def claim_of(session: Session, unit: Unit) -> Claim:
