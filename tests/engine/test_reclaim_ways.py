@@ -102,3 +102,37 @@ def test_nobody_is_taken_who_would_go_before_the_claimant_again() -> None:
         """,
         ROOM,
     )
+
+
+def test_nobody_is_kept_back_whose_room_the_claim_needs() -> None:
+    """In one cycle the claim evicts enough for its place, and starts there in the next."""
+    check(
+        """
+        node  n0  gpu=3 cpu=8
+        node  n1  gpu=2 cpu=8
+        queue q0  quota:gpu=0 quota:cpu=0
+        queue q1  priority=1 quota:gpu=0
+        pod   g0  gpu=1 queue=q0 on=n1
+        pod   g1  gpu=2 cpu=1 priority=2 queue=q0 on=n0 controlled
+        gang  g3  members=1 cpu=1 queue=q1 on=n0
+        gang  g4  members=2 cpu=1 queue=q0 on=n0
+        gang  g7  members=1 gpu=3 cpu=2 queue=q1
+        gang  g11 members=2 cpu=2 queue=q1
+        """,
+        """
+        bind g11-0 n0
+        bind g11-1 n0
+        evict g4-0 n0 for g7: …
+        evict g4-1 n0 for g7: …
+        evict g0 n1 for g7: …
+        evict g1 n0 for g7: …
+        nominate g7-0 n0
+        cycle 2
+        bind g7-0 n0
+        bind g1 n1
+        bind g4-0 n0
+        bind g4-1 n1
+        """,
+        ROOM,
+        cycles=2,
+    )

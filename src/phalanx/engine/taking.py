@@ -106,7 +106,7 @@ class Taking:
         return found
 
     def _worth_trying(self, unit: Unit) -> bool:
-        """A unit that waits, of a gang that has its minimum or gets it now."""
+        """A unit that waits, of a gang that has its minimum or gets it now, and of which nobody leaves by this plan."""
         session, gangs = self.session, self.session.snapshot.gangs
         if unit.hold is not None or not len(unit.tasks) or (session.place[unit.tasks] >= 0).any():
             return False
@@ -114,19 +114,19 @@ class Taking:
             return False
         mine = slice(gangs.first[unit.gang], gangs.first[unit.gang] + gangs.count[unit.gang])
         there = int(gangs.running[unit.gang]) + int(np.count_nonzero(session.place[mine] >= 0))
-        return unit.whole or there - self._leaving(unit.gang) >= int(gangs.minimum[unit.gang])
+        return not self._leaving(unit.gang) and (unit.whole or there >= int(gangs.minimum[unit.gang]))
 
-    def _leaving(self, gang: int) -> int:
-        """Return how many of a gang must leave by this plan: who has not its minimum any more does not grow."""
+    def _leaving(self, gang: int) -> bool:
+        """Tell whether somebody of a gang must leave by this plan: what it lacks is another number then."""
         running, session = self.session.snapshot.running, self.session
         rows = session.once(
             "running gangs", lambda: {one.key: row for row, one in enumerate(running.gangs)}, static=True
         )
         row = rows.get(session.snapshot.gangs.gangs[gang].key)
         if row is None:
-            return 0
+            return False
         here = slice(running.first[row], running.first[row] + running.count[row])
-        return int(session.columns["evicted"][here].sum())
+        return bool(session.columns["evicted"][here].any())
 
 
 def keep_nominated(session: Session, waiting: Units) -> None:

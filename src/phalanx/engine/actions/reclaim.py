@@ -72,7 +72,8 @@ class Reclaim:
         if len(room.front) == len(victims) or not carried_out(victims := room.front):
             session.rollback(start)
             return False
-        for victim in reversed(room.front):
+        # Kept back again is only who is not needed for the places either.
+        for victim in reversed([victim for victim in room.front if victim not in room.victims]):
             fewer = [other for other in victims if other != victim]
             if victim not in search.moved and whole_without(units, fewer, victim) and steps.take():
                 session.rollback(start)
