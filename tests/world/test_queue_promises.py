@@ -117,6 +117,7 @@ def fresh(world: World, chance: Random) -> World:
     ]
     chance.shuffle(events)
     other = World()
+    other.look_for_victims(wanted=True)
     for event in events:
         other.apply(event)
     return other
@@ -136,7 +137,9 @@ def plain(thing: object) -> object:
 
 
 def tables(snapshot: Snapshot) -> object:
-    return plain([snapshot.queues, snapshot.gangs, snapshot.tasks, snapshot.shapes, snapshot.requests])
+    return plain([
+        snapshot.queues, snapshot.gangs, snapshot.tasks, snapshot.running, snapshot.shapes, snapshot.requests,
+    ])  # fmt: skip
 
 
 @settings(max_examples=200)
@@ -145,6 +148,7 @@ def test_the_tables_after_any_story_are_those_of_who_has_just_read_what_is_there
     story: list[tuple[Event, bool]], chance: Random
 ) -> None:
     world = World()
+    world.look_for_victims(wanted=True)
     for event, look in [*((event, False) for event in SETTING), *story]:
         world.apply(event)
         if look:

@@ -37,11 +37,12 @@ class Taking:
         waiting = gang_units(session.snapshot)
         keep_nominated(session, waiting)
         leaving = bool(session.snapshot.nodes.releasing.any())
-        if not len(session.snapshot.running) and not leaving:
+        homeless = self._homeless(waiting)
+        if not homeless.any() or (not len(session.snapshot.running) and not leaving):
             return
-        victims = victim_units(session.snapshot)
+        victims = session.once("victims", lambda: victim_units(session.snapshot), static=True)
         steps = Steps(policy.search_steps)
-        turns = take_turns(session, policy, waiting, self._homeless(waiting))
+        turns = take_turns(session, policy, waiting, homeless)
         #: Where nobody was found for a unit, nobody is found for one that is equal to it.
         failed: dict[object, int] = {}
         untried: set[int] = set()

@@ -4,21 +4,18 @@ Between two cycles few gangs change. Their rows are built from their pieces and 
 everything else is copied in whole stretches, never looked at.
 """
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from phalanx.model.axis import Bool, Float, Int
 from phalanx.model.gang import Gang
 from phalanx.model.snapshot import UNBOUNDED
 from phalanx.model.task import Task
+from phalanx.world.cutting import cut_array, cut_list, cuts_of
 from phalanx.world.gangs import Piece
-
-Thing = TypeVar("Thing")
 
 
 class Kept(NamedTuple):
@@ -27,15 +24,6 @@ class Kept(NamedTuple):
     piece: Piece
     queue: int
     shapes: tuple[int, ...]
-
-
-class _Cut(NamedTuple):
-    """Rows `first` to `last` (not included) of the old columns give way to rows `since` to `until` of the new."""
-
-    first: int
-    last: int
-    since: int
-    until: int
 
 
 @dataclass(slots=True)
@@ -79,20 +67,13 @@ class Columns:
 
     def cut_in(self, changed: Sequence[str], fresh: "Columns") -> None:
         """Let these gangs, sorted by key, be as they are in `fresh`, or gone where they are not."""
-        mine, theirs = (np.concatenate(([0], np.cumsum(one.count))) for one in (self, fresh))
-        gang_cuts, task_cuts = [], []
-        for key in changed:
-            first, since = bisect_left(self.keys, key), bisect_left(fresh.keys, key)
-            last = first + (self.keys[first : first + 1] == [key])
-            until = since + (fresh.keys[since : since + 1] == [key])
-            gang_cuts.append(_Cut(first, last, since, until))
-            task_cuts.append(_Cut(int(mine[first]), int(mine[last]), int(theirs[since]), int(theirs[until])))
+        gang_cuts, task_cuts = cuts_of(changed, self.keys, self.count, fresh.keys, fresh.count)
         for name in _OF_GANGS + _OF_TASKS:
             cuts = gang_cuts if name in _OF_GANGS else task_cuts
             old, new = getattr(self, name), getattr(fresh, name)
             if not isinstance(old, list):
-                setattr(self, name, _cut_array(old, new, cuts))
-            elif _cut_list(old, new, cuts):
+                setattr(self, name, cut_array(old, new, cuts))
+            elif cut_list(old, new, cuts):
                 self._tuples.pop(name, None)
 
 
@@ -133,23 +114,3 @@ def columns_of(kept: Sequence[Kept]) -> Columns:
         nominated=np.array([task.nominated is not None for task in tasks], np.bool_),
         held=np.array([task.hold is not None for task in tasks], np.bool_),
     )
-
-
-def _cut_list(old: list[Thing], new: list[Thing], cuts: Sequence[_Cut]) -> bool:
-    """Change a list in place; tell whether it is another one now."""
-    changed = False
-    for cut in reversed(cuts):
-        there, here = old[cut.first : cut.last], new[cut.since : cut.until]
-        if len(there) != len(here) or any(a is not b and a != b for a, b in zip(there, here, strict=True)):
-            old[cut.first : cut.last] = here
-            changed = True
-    return changed
-
-
-def _cut_array(old: NDArray[Any], new: NDArray[Any], cuts: Sequence[_Cut]) -> NDArray[Any]:
-    parts = []
-    done = 0
-    for cut in cuts:
-        parts += [old[done : cut.first], new[cut.since : cut.until]]
-        done = cut.last
-    return np.concatenate([*parts, old[done:]])

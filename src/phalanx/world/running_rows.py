@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,23 +12,10 @@ from phalanx.model.queue_table import QueueTable
 from phalanx.model.running import UNBUDGETED, RunningTable, nobody
 from phalanx.model.task import Shape, Task
 from phalanx.world.budgets import Budgets
+from phalanx.world.running_columns import Columns, Found, Piece, columns_of
 
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """One gang with its tasks on nodes, the first to go last."""
-
-    gang: Gang
-    tasks: tuple[tuple[Task, Shape], ...]
-    #: How many tasks must stay if any does, and how many of those are missing.
-    needed: int
-    missing: int
-    #: None: in none.
-    queue: str | None
-
-
-#: A gang's key, its piece, and those of its tasks that are on nodes that we know.
-_Found: TypeAlias = tuple[str, _Piece, list[tuple[Task, Shape]]]
+#: Shapes that nobody has any more keep their numbers until there are so many of them.
+UNUSED_MAX = 256
 
 
 class RunningRows:
@@ -38,11 +24,16 @@ class RunningRows:
     def __init__(self) -> None:
         #: Whether anybody looks at the table; it is empty otherwise.
         self.wanted = False
-        self._pieces: dict[str, _Piece] = {}
+        self._pieces: dict[str, Piece] = {}
         self._broken_since: dict[str, float] = {}
-        #: Of the tasks in the table, by first one.
-        self._shapes: list[Shape] = []
-        self._kept: tuple[Axis, Mapping[str, int], Mapping[str, int], RunningTable] | None = None
+        #: Gangs that changed since the columns were put together, for these rows of nodes and queues.
+        self._dirty: set[str] = set()
+        self._columns: Columns | None = None
+        self._basis: tuple[Mapping[str, int], Mapping[str, int]] | None = None
+        #: The number of each shape in the columns.
+        self._number: dict[Shape, int] = {}
+        #: The last table and its shapes, for an axis.
+        self._kept: tuple[Axis, RunningTable, list[Shape]] | None = None
 
     def put(
         self, gang: Gang, here: Sequence[tuple[Task, Shape]], counted: Mapping[str, int], queue: str | None
@@ -51,13 +42,13 @@ class RunningRows:
         if not here:
             self.drop(gang.key)
             return
-        self._kept = None
+        self._dirty.add(gang.key)
         self._pieces[gang.key] = _piece(gang, here, counted, queue)
 
     def drop(self, key: str) -> None:
         """Forget a gang that has nothing on nodes."""
         if self._pieces.pop(key, None) is not None:
-            self._kept = None
+            self._dirty.add(key)
         self._broken_since.pop(key, None)
 
     def table(
@@ -72,11 +63,15 @@ class RunningRows:
         """Return the table, rows sorted by gang key, and the shapes: those of waiting tasks, then the others here."""
         if not self.wanted:
             return nobody(len(axis)), waiting
-        kept = self._kept
-        if kept is None or kept[0] != axis or kept[1] is not node_row or kept[2] is not queues.row:
-            kept = self._kept = (axis, node_row, queues.row, self._build(now, axis, node_row, queues))
-        budget, left = budgets.columns(kept[3].uids)
-        return self._with_shapes(replace(kept[3], budget=budget, budgets=left), waiting)
+        columns = self._brought_up_to_date(now, node_row, queues)
+        if self._kept is None or self._kept[0] != axis:
+            self._kept = (axis, *self._table(columns, axis))
+        _, table, shapes = self._kept
+        budget, left = budgets.columns(table.uids)
+        # Shapes are numbered on top of those of waiting tasks.
+        number = {shape: row for row, shape in enumerate(waiting)}
+        rows = np.array([number.setdefault(shape, len(number)) for shape in shapes], np.int64)
+        return replace(table, budget=budget, budgets=left, shape=rows[table.shape]), tuple(number)
 
     def next_look(self, now: float, table: RunningTable, queues: QueueTable) -> float:
         """Return when to look again although nothing changes: at broken gangs, and when somebody's protection ends.
@@ -89,58 +84,67 @@ class RunningRows:
             return look
         return min(look, now + max((now - max(self._broken_since.values())) / 10, 1.0))
 
-    def _with_shapes(self, table: RunningTable, waiting: tuple[Shape, ...]) -> tuple[RunningTable, tuple[Shape, ...]]:
-        """Number the shapes on top of those of waiting tasks."""
-        number = {shape: row for row, shape in enumerate(waiting)}
-        rows = [number.setdefault(shape, len(number)) for shape in self._shapes]
-        return replace(table, shape=np.array(rows, np.int64)[table.shape]), tuple(number)
+    def _brought_up_to_date(self, now: float, node_row: Mapping[str, int], queues: QueueTable) -> Columns:
+        basis = (node_row, queues.row)
+        same = self._basis is not None and all(a is b for a, b in zip(self._basis, basis, strict=True))
+        if self._columns is None or not same or len(self._number) > 2 * len(self._pieces) + UNUSED_MAX:
+            self._number = {}
+            self._columns, self._basis, self._kept = (
+                self._built(now, sorted(self._pieces), queues, node_row),
+                basis,
+                None,
+            )
+        elif self._dirty:
+            changed = sorted(self._dirty)
+            self._columns.cut_in(changed, self._built(now, changed, queues, node_row))
+            self._kept = None
+        self._dirty.clear()
+        return self._columns
 
-    def _build(self, now: float, axis: Axis, node_row: Mapping[str, int], queues: QueueTable) -> RunningTable:
-        found: list[_Found] = []
-        for key in sorted(self._pieces):
-            piece = self._pieces[key]
-            known = [pair for pair in piece.tasks if pair[0].node in node_row]
-            if known:
-                found.append((key, piece, known))
-        self._shapes = list(dict.fromkeys(shape for *_, known in found for _, shape in known))
-        return self._table(now, found, axis, node_row, queues) if found else nobody(len(axis))
+    def _built(self, now: float, keys: Sequence[str], queues: QueueTable, node_row: Mapping[str, int]) -> Columns:
+        found: list[Found] = []
+        for key in keys:
+            piece = self._pieces.get(key)
+            known = [pair for pair in piece.tasks if pair[0].node in node_row] if piece is not None else []
+            if piece is not None and known:
+                found.append(Found(piece, known, self._since(key, piece, now)))
+        return columns_of(found, node_row, queues, self._number)
 
-    def _table(
-        self, now: float, found: list[_Found], axis: Axis, node_row: Mapping[str, int], queues: QueueTable
-    ) -> RunningTable:
-        gangs = [piece.gang for _, piece, _ in found]
-        tasks = [task for *_, known in found for task, _ in known]
-        count = np.array([len(known) for *_, known in found], np.int64)
-        number = {shape: row for row, shape in enumerate(self._shapes)}
-        queue = np.array([queues.row.get(piece.queue or "", -1) for _, piece, _ in found], np.int64)
-        stays = {name for name, row in queues.row.items() if not queues.queues[row].consolidation}
-        may = np.repeat(np.array([piece.queue not in stays for _, piece, _ in found], np.bool_), count)
-        shape = np.array([number[own] for *_, known in found for _, own in known], np.int64)
-        vectors = np.array([axis.vector(dict(shape.requests)) for shape in self._shapes], np.int64)
+    def _table(self, columns: Columns, axis: Axis) -> tuple[RunningTable, list[Shape]]:
+        if not columns.keys:
+            return nobody(len(axis)), []
+        every = list(self._number)
+        used, first, at = np.unique(columns.shape, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        # By first use, so that the table does not tell how it came to be.
+        shapes = [every[number] for number in used[order].tolist()]
+        shape = np.argsort(order)[at]
+        vectors = np.array([axis.vector(dict(shape.requests)) for shape in shapes], np.int64)
+        count = columns.count
         return RunningTable(
-            uids=tuple(task.uid for task in tasks),
-            names=tuple(task.full_name for task in tasks),
-            gang=np.repeat(np.arange(len(found)), count),
-            node=np.array([node_row[task.node or ""] for task in tasks], np.int64),
+            uids=tuple(columns.uids),
+            names=tuple(columns.names),
+            gang=np.repeat(np.arange(len(count)), count),
+            node=columns.node,
             shape=shape,
             requests=vectors[shape],
-            movable=np.array([task.controlled and task.movable for task in tasks], np.bool_) & may,
+            movable=columns.movable,
             # Another column with each cycle: see `table`.
-            budget=np.full(len(tasks), UNBUDGETED),
+            budget=np.full(len(shape), UNBUDGETED),
             budgets=np.zeros(0, np.int64),
-            gangs=tuple(gangs),
+            gangs=tuple(columns.gangs),
             first=np.cumsum(count) - count,
             count=count,
-            needed=np.array([_needed(piece, len(known)) for _, piece, known in found], np.int64),
-            queue=queue,
-            priority=np.array([gang.priority for gang in gangs], np.int64),
-            preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
-            created=np.array([gang.created for gang in gangs], np.float64),
-            started=np.array([_started(known[: max(piece.needed, 1)]) for _, piece, known in found], np.float64),
-            broken_since=np.array([self._since(key, piece, now) for key, piece, _ in found], np.float64),
-        )
+            needed=columns.needed,
+            queue=columns.queue,
+            priority=columns.priority,
+            preemptible=columns.preemptible,
+            created=columns.created,
+            started=columns.started,
+            broken_since=columns.broken_since,
+        ), shapes
 
-    def _since(self, key: str, piece: _Piece, now: float) -> float:
+    def _since(self, key: str, piece: Piece, now: float) -> float:
         """Return since when a gang runs below its minimum, as far as we saw it."""
         if not piece.missing:
             self._broken_since.pop(key, None)
@@ -159,7 +163,7 @@ def _protection_ends(now: float, table: RunningTable, queues: QueueTable) -> flo
     return soonest
 
 
-def _piece(gang: Gang, here: Sequence[tuple[Task, Shape]], counted: Mapping[str, int], queue: str | None) -> _Piece:
+def _piece(gang: Gang, here: Sequence[tuple[Task, Shape]], counted: Mapping[str, int], queue: str | None) -> Piece:
     """Order the tasks of a gang: those of its minimums first, by age; then those of its first subgroup, and so on."""
     ordered = sorted(here, key=lambda pair: (pair[0].created, pair[0].name, pair[0].uid))
     own: dict[str, list[tuple[Task, Shape]]] = {}
@@ -181,17 +185,8 @@ def _piece(gang: Gang, here: Sequence[tuple[Task, Shape]], counted: Mapping[str,
     rank = {part.name: at for at, part in enumerate(leaves(gang.subgroups))}
     last = sorted(others[more:], key=lambda pair: rank.get(_subgroup(pair[0]), -1))
     needed = len(here) + missing if missing else len(kept) + len(others[:more])
-    return _Piece(gang, (*kept, *others[:more], *last), needed, missing, queue)
+    return Piece(gang, (*kept, *others[:more], *last), needed, missing, queue)
 
 
 def _subgroup(task: Task) -> str:
     return (task.membership.subgroup if task.membership else None) or ""
-
-
-def _needed(piece: _Piece, known: int) -> int:
-    """Without those that it needs nothing of a gang may stay; of some gangs nobody may go alone."""
-    return piece.needed if piece.gang.disrupted_singly else max(piece.needed, known)
-
-
-def _started(tasks: Sequence[tuple[Task, Shape]]) -> float:
-    return max(task.started if task.started is not None else task.created for task, _ in tasks)
