@@ -14,10 +14,6 @@ from phalanx.testing.objects import Manifest, create_all, pod_manifest
 GPU = "nvidia.com/gpu"
 #: Makes a job of one pod, given its name, its queue and its node; None: it waits.
 Job = Callable[[str, str, str | None], list[Manifest]]
-_POLICY = """\
-extends: default
-actions: [{name: allocate}, {name: consolidate}, {name: reclaim}, {name: preempt}]
-"""
 _VOLCANO_CONF = """\
 actions: "enqueue, allocate, reclaim"
 tiers:
@@ -79,19 +75,18 @@ def _phalanx_job(name: str, queue: str, node: str | None) -> list[Manifest]:
     return _pod(name, node, "phalanx", {}, {"phalanx.dev/queue": queue})
 
 
-def _phalanx_prepare(plane: ControlPlane, folder: Path, half: int) -> None:
+def _phalanx_prepare(plane: ControlPlane, _: Path, half: int) -> None:
     grant(plane)
     plane.kubectl("wait", "--for=condition=Established", "crd/queues.scheduling.phalanx.dev")
     spec = {"resources": {GPU: {"quota": half}}}
     create_all(
         plane.kubeconfig, [peers.custom("scheduling.phalanx.dev/v1alpha1", "Queue", name, spec) for name in ("a", "b")]
     )
-    (folder / "policy.yaml").write_text(_POLICY)
 
 
-def _phalanx(plane: ControlPlane, folder: Path) -> dict[str, Sequence[str]]:
+def _phalanx(plane: ControlPlane, _: Path) -> dict[str, Sequence[str]]:
     words = ("--kubeconfig", str(plane.kubeconfig), "--no-leader-election", "--port", "0")
-    return {"phalanx": python("-m", "phalanx", "run", *words, "--policy", str(folder / "policy.yaml"))}
+    return {"phalanx": python("-m", "phalanx", "run", *words)}
 
 
 def _volcano_job(name: str, queue: str, node: str | None) -> list[Manifest]:
