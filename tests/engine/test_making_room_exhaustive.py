@@ -71,7 +71,7 @@ def check_against_all(case: Small, legal: exhaustive.Legal, policy: Policy) -> b
 
     Ours takes the least important first, then what is beyond a minimum, then the youngest: not always the fewest. Since
     each unit is needed for at least one GPU (or core) of the places, the bound is one unit for each of those that are
-    asked for. In tasks: of 4,672 ways that exist ours took at most 7 more than the fewest, and mostly none (decision 12).
+    asked for. In tasks: in 4,672 plans ours took at most 7 more than the fewest, and mostly none (decision 12).
     """
     best = exhaustive.fewest(case.left, case.ask, case.copies, case.able, legal)
     ours = found_by_us(case, policy)
