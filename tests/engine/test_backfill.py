@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from phalanx.engine.core import decide
@@ -173,10 +173,14 @@ def _cluster(running: list[tuple[int, int | None, int]]) -> tuple[World, dict[st
     return world, free, ends
 
 
+# Most clusters have room for the gang at once: these are no examples, however they are drawn.
+@settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(
-    st.lists(st.tuples(st.integers(1, 4), st.sampled_from([None, 100, 200, 300]), st.integers(0, 2)), max_size=6),
+    st.lists(
+        st.tuples(st.integers(2, 4), st.sampled_from([100, 200, 300, None]), st.integers(0, 2)), min_size=3, max_size=6
+    ),
     st.integers(1, 3),
-    st.integers(1, 4),
+    st.integers(2, 4),
     st.lists(st.tuples(st.integers(1, 4), st.sampled_from([None, 50, 150, 400])), max_size=5),
 )
 def test_backfill_never_delays_the_gang_for_which_a_place_is_kept(

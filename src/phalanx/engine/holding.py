@@ -5,8 +5,8 @@ import numpy as np
 from phalanx.engine.making_room import tried
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import SLACK, Hold, Kept, Session, Waiting
-from phalanx.engine.units import Unit
-from phalanx.model.axis import Float, Int
+from phalanx.engine.units import Unit, Units
+from phalanx.model.axis import Bool, Float, Int
 from phalanx.model.queue import UNLIMITED
 
 
@@ -15,8 +15,10 @@ def hold_for(session: Session, policy: Policy, unit: Unit) -> Hold | None:
 
     From then on `Session.spare` keeps it: whoever will not be gone by then gets only what is left beside it.
     """
-    ends = _ends(session)
+    ends = session.once("ends", lambda: _ends(session), static=True)
     known = np.flatnonzero(np.isfinite(ends) & (session.columns["evicted"] == 0))
+    if not len(known):
+        return None
     moments = np.unique(ends[known])
     start = session.checkpoint()
     low, high, places = 0, len(moments), None
@@ -51,6 +53,35 @@ def is_brief(session: Session, gang: int) -> bool:
         return session.hold is not None
     runtime = session.snapshot.gangs.gangs[gang].expected_runtime
     return runtime is not None and session.snapshot.now + runtime <= session.hold.start
+
+
+def alike(session: Session, units: Units, plain: Bool, *more: Int) -> Int:
+    """Return a number per unit: equal numbers ask for equally many tasks of one shape, for one queue and as long.
+
+    Units with a word of their own (not plain, a hold, several shapes) get -1. `more`: what else must be equal.
+    """
+    numbers = np.full(len(units), -1)
+    plain = plain & (units.count > 0)
+    plain[list(units.holds)] = False
+    rows = np.flatnonzero(plain)
+    if not len(rows):
+        return numbers
+    shape = session.snapshot.tasks.shape[units.rows]
+    first, count = units.first[rows], units.count[rows]
+    # Rows of a unit lie together: the least and the greatest shape between its first and last row.
+    ends = np.stack([first, first + count], axis=1).ravel()
+    padded = np.append(shape, shape[-1:])
+    least, greatest = (np.asarray(way.reduceat(padded, ends)[::2]) for way in (np.minimum, np.maximum))
+    gangs, gang = session.snapshot.gangs, units.gang[rows]
+    brief = np.array([is_brief(session, one) for one in gang.tolist()]) if session.hold else units.growth[rows]
+    kind = least
+    # Kinds are numbered one column after the other, so that no product of them can wrap.
+    others = (column[rows] for column in more)
+    for column in (count, gangs.queue[gang], gangs.preemptible[gang], units.growth[rows], brief, *others):
+        _, values = np.unique(column, return_inverse=True)
+        _, kind = np.unique(kind * (int(values.max(initial=0)) + 1) + values, return_inverse=True)
+    numbers[rows] = np.where(least == greatest, kind, -1)
+    return numbers
 
 
 def _ends(session: Session) -> Float:

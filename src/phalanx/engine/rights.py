@@ -162,13 +162,18 @@ def claimed_by(session: Session) -> set[int]:
     waiting = gang_units(session.snapshot)
     gangs = session.snapshot.gangs
     found: set[int] = set()
+    #: Queues with a shape and a number of it that is beyond their share.
+    refused: set[tuple[int, tuple[int, ...]]] = set()
     for index in np.flatnonzero((waiting.count > 0) & (gangs.queue[waiting.gang] >= 0)).tolist():
         unit = waiting.unit(index)
         queue = int(gangs.queue[unit.gang])
-        if queue in found or (session.place[unit.tasks] >= 0).any():
+        kind = (queue, tuple(session.snapshot.tasks.shape[unit.tasks].tolist()))
+        if queue in found or kind in refused or (session.place[unit.tasks] >= 0).any():
             continue
         if session.snapshot.queues.resources and claim_of(session, unit).entitled():
             found.add(queue)
+        else:
+            refused.add(kind)
     return found
 
 

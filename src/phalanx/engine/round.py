@@ -1,15 +1,13 @@
 """A round: one pass over waiting units, in which each is placed or told why not."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from phalanx.engine.explain import ceiling, explain
-from phalanx.engine.holding import is_brief, turn_to
+from phalanx.engine.holding import alike, turn_to
 from phalanx.engine.placing import find, place, room
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
-from phalanx.engine.units import Unit, Units
+from phalanx.engine.units import Unit, Units, leading
 from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Code, Reason
 
@@ -40,7 +38,7 @@ class Round:
         """Decide the first unit of a line, with those behind it for which that settles it; return how many."""
         wish = int(self.wishes[line[0]])
         if alone and self.bulk[line[0]]:
-            equal = _leading(line, lambda part: self.wishes[part] == wish)
+            equal = leading(line, lambda part: self.wishes[part] == wish)
             if equal > 1:
                 self._place_alike(line[:equal])
                 return equal
@@ -57,7 +55,7 @@ class Round:
             self.turned_away_at[wish], self.reasons[wish] = self.session.version, reason
         # What one was refused all that are equal to it are, as long as nothing is placed.
         version = self.session.version
-        count = _leading(line, lambda part: self.turned_away_at[self.wishes[part]] == version)
+        count = leading(line, lambda part: self.turned_away_at[self.wishes[part]] == version)
         for index in line[:count].tolist():
             self.tell(index, self.reasons[int(self.wishes[index])])
         return count
@@ -110,45 +108,15 @@ def wait_behind(round_: Round, line: Int) -> None:
         round_.tell(index, reason)
 
 
-def _leading(line: Int, holds: Callable[[Int], Bool]) -> int:
-    """Return for how many units at the front of a line this holds."""
-    # Looked at in growing pieces: lines are long, and most such fronts are short or very long.
-    length = 0
-    while length < len(line):
-        piece = holds(line[length : 2 * length + 1])
-        if not piece.all():
-            return length + int(piece.argmin())
-        length += len(piece)
-    return length
-
-
 def _wishes(session: Session, policy: Policy, units: Units) -> Int:
     """Return a number per unit: equal numbers wish for equally many tasks of one shape, for one queue.
 
     In a backlog of equal gangs one refusal answers for all, as long as nothing was placed in between. Units with a
     word of their own (a hold, a veto that does not only count, a nomination, several shapes) get -1.
     """
-    wishes = np.full(len(units), -1)
     if policy.choosy or not policy.by_count or not len(units):
-        return wishes
-    shape = session.snapshot.tasks.shape[units.rows]
-    plain = (units.count > 0) & ~_nominated(session)[units.gang]
-    plain[list(units.holds)] = False
-    first, count = units.first[plain], units.count[plain]
-    # Rows of a unit lie together: the least and the greatest shape between its first and last row.
-    ends = np.stack([first, first + count], axis=1).ravel()
-    padded = np.append(shape, shape[-1:])
-    least = np.minimum.reduceat(padded, ends)[::2] if len(first) else first
-    greatest = np.maximum.reduceat(padded, ends)[::2] if len(first) else first
-    gangs, gang = session.snapshot.gangs, units.gang[plain]
-    # Kinds are numbered one column after the other, so that no product of them can wrap.
-    kind = least
-    brief = np.array([is_brief(session, one) for one in gang.tolist()]) if session.hold else units.growth[plain]
-    for column in (count, gangs.queue[gang], gangs.preemptible[gang], units.growth[plain], brief):
-        _, values = np.unique(column, return_inverse=True)
-        _, kind = np.unique(kind * (int(values.max(initial=0)) + 1) + values, return_inverse=True)
-    wishes[np.flatnonzero(plain)] = np.where(least == greatest, kind, -1)
-    return wishes
+        return np.full(len(units), -1)
+    return alike(session, units, ~_nominated(session)[units.gang])
 
 
 def _nominated(session: Session) -> Bool:
@@ -169,7 +137,7 @@ def _not_yet(session: Session, policy: Policy, unit: Unit) -> Reason | None:
         return None
     if room(session, policy, int(shapes[0])).any():
         return None
-    rows, counts = np.unique(nodes, return_counts=True)
+    rows, counts = (nodes, np.ones(1, np.int64)) if len(nodes) == 1 else np.unique(nodes, return_counts=True)
     own = counts[:, None] * snapshot.requests[shapes[0]]
     owed = session.columns["held"][rows] - own - session.columns["releasing"][rows]
     if (session.columns["free"][rows] - np.maximum(owed, 0) >= own).all():

@@ -6,18 +6,19 @@ what others are about to leave waits for that.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from phalanx.engine.holding import is_brief, turn_to
+from phalanx.engine.holding import alike, turn_to
 from phalanx.engine.making_room import Steps, tried
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Kept, Session, Waiting
-from phalanx.engine.units import Unit, Units, gang_units
+from phalanx.engine.units import Unit, Units, gang_units, leading
 from phalanx.engine.victims import VictimUnits, victim_units
 from phalanx.engine.waiting import take_turns
-from phalanx.model.axis import Bool
+from phalanx.model.axis import Bool, Int
 
 #: Makes room for one unit, or leaves no trace; tells which.
 Attempt: TypeAlias = Callable[[Session, Policy, Unit, VictimUnits, Steps], bool]
@@ -43,23 +44,25 @@ class Taking:
         victims = session.once("victims", lambda: victim_units(session.snapshot), static=True)
         steps = Steps(policy.search_steps)
         turns = take_turns(session, policy, waiting, homeless)
+        kinds = alike(session, waiting, homeless, waiting.priority)
         #: Where nobody was found for a unit, nobody is found for one that is equal to it.
-        failed: dict[object, int] = {}
+        failed: dict[int, int] = {}
         untried: set[int] = set()
         while len(line := turns.line()):
+            kind = int(kinds[line[0]])
+            if kind >= 0 and failed.get(kind) == session.version:
+                turns.done(leading(line, partial(_equal, kinds, kind)))
+                continue
             unit = waiting.unit(int(line[0]))
             if self._worth_trying(unit):
-                kind = self._kind(unit)
-                if steps.stopped:
+                turn_to(session, unit.gang)
+                found = not steps.stopped and (
+                    (leaving and self._in_time(unit)) or self.attempt(session, policy, unit, victims, steps)
+                )
+                if steps.stopped and not found:
                     untried.add(unit.gang)
-                elif failed.get(kind) != session.version:
-                    turn_to(session, unit.gang)
-                    found = leaving and self._in_time(unit)
-                    found = found or self.attempt(session, policy, unit, victims, steps)
-                    if steps.stopped and not found:
-                        untried.add(unit.gang)
-                    elif not found:
-                        failed[kind] = session.version
+                elif not found:
+                    failed[kind] = session.version
             turns.done(1)
         self._tell(untried)
 
@@ -80,17 +83,6 @@ class Taking:
             session.take(int(snapshot.tasks.shape[kept.tasks[0]]), kept.tasks, kept.nodes)
         session.ahead = False
         return True
-
-    def _kind(self, unit: Unit) -> object:
-        """Return what two units have in common for which the same victims are found."""
-        gangs = self.session.snapshot.gangs
-        shapes = self.session.snapshot.tasks.shape[unit.tasks]
-        alike = (int(shapes[0]), len(shapes)) if (shapes == shapes[0]).all() else tuple(shapes.tolist())
-        gang = unit.gang
-        return (
-            alike, int(gangs.queue[gang]), int(gangs.priority[gang]), bool(gangs.preemptible[gang]), unit.whole,
-            is_brief(self.session, gang),
-        )  # fmt: skip
 
     def _tell(self, untried: set[int]) -> None:
         """Add to the reasons of those whose search was cut short that it was."""
@@ -128,6 +120,11 @@ class Taking:
             return False
         here = slice(running.first[row], running.first[row] + running.count[row])
         return bool(session.columns["evicted"][here].any())
+
+
+def _equal(kinds: Int, kind: int, part: Int) -> Bool:
+    found: Bool = kinds[part] == kind
+    return found
 
 
 def keep_nominated(session: Session, waiting: Units) -> None:

@@ -3,6 +3,7 @@
 Without a plugin that groups (`Plugin.groups`), every task is a unit of its own, as in a pod-by-pod scheduler.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,6 +132,18 @@ class _Parts:
         return Units(
             gang, beyond > 0, beyond, gangs.priority[gang], gangs.created[gang], first, count, rows, self._holds
         )
+
+
+def leading(line: Int, holds: Callable[[Int], Bool]) -> int:
+    """Return for how many units at the front of a line this holds."""
+    # Looked at in growing pieces: lines are long, and most such fronts are short or very long.
+    length = 0
+    while length < len(line):
+        piece = holds(line[length : 2 * length + 1])
+        if not piece.all():
+            return length + int(piece.argmin())
+        length += len(piece)
+    return length
 
 
 def _steps(rows: Int, counts: Int) -> tuple[Int, Int]:
