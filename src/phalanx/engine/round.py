@@ -23,6 +23,7 @@ class Round:
         #: Gangs whose minimum found no place: growth of one that has not its minimum would split it.
         self.without: set[int] = set()
         self.wishes = _wishes(session, policy, units)
+        self.not_yet = _not_yet(session, policy, units)
         self.noting = [(plugin, plugin.minds(session, units)) for plugin in policy.noting]
         #: By wish: the state of the session in which it was turned away (the last place: of no wish), and why.
         self.turned_away_at = np.full(int(self.wishes.max(initial=-1)) + 2, NEVER)
@@ -36,6 +37,11 @@ class Round:
 
     def decide(self, line: Int, *, alone: bool) -> int:
         """Decide the first unit of a line, with those behind it for which that settles it; return how many."""
+        if self.not_yet[line[0]]:
+            count = leading(line, lambda part: self.not_yet[part])
+            for index in line[:count].tolist():
+                self._wait_for_place(index)
+            return count
         wish = int(self.wishes[line[0]])
         if alone and self.bulk[line[0]]:
             equal = leading(line, lambda part: self.wishes[part] == wish)
@@ -73,6 +79,11 @@ class Round:
                 if minds[index]:
                     reason = plugin.refused(self.session, self.units.unit(index), reason, self._ceiling)
         self.session.wait(gang, reason)
+
+    def _wait_for_place(self, index: int) -> None:
+        snapshot = self.session.snapshot
+        node = int(snapshot.tasks.nominated[self.units.rows[self.units.first[index]]])
+        self.tell(index, Reason(Code.FULL, f"its place on {snapshot.nodes.names[node]} is not free yet", 1))
 
     def _ceiling(self, shape: int) -> Int:
         return ceiling(self.session, self.policy, shape)
@@ -126,23 +137,32 @@ def _nominated(session: Session) -> Bool:
     return found
 
 
-def _not_yet(session: Session, policy: Policy, unit: Unit) -> Reason | None:
-    """Return that a unit waits for the places that are kept for it, where these are all that it could ever take now.
+def _not_yet(session: Session, policy: Policy, units: Units) -> Bool:
+    """Return the units of one task that wait for the place that is kept for them, which is all they could take now.
 
-    It saves a search in vain, for each of thousands who wait for others to leave.
+    It saves a search in vain, for each of thousands who wait for others to leave. Nothing becomes free in a round, so
+    it holds to its end.
     """
     snapshot, tasks = session.snapshot, session.snapshot.tasks
-    nodes, shapes = tasks.nominated[unit.tasks], tasks.shape[unit.tasks]
-    if not policy.takes or not policy.by_count or (nodes < 0).any() or (shapes != shapes[0]).any():
-        return None
-    if room(session, policy, int(shapes[0])).any():
-        return None
-    rows, counts = (nodes, np.ones(1, np.int64)) if len(nodes) == 1 else np.unique(nodes, return_counts=True)
-    own = counts[:, None] * snapshot.requests[shapes[0]]
-    owed = session.columns["held"][rows] - own - session.columns["releasing"][rows]
-    if (session.columns["free"][rows] - np.maximum(owed, 0) >= own).all():
-        return None
-    return Reason(Code.FULL, f"its place on {snapshot.nodes.names[rows[0]]} is not free yet", len(nodes))
+    found = np.zeros(len(units), np.bool_)
+    alone = np.flatnonzero((units.count == 1) & _nominated(session)[units.gang])
+    if not len(alone) or not policy.takes or not policy.by_count:
+        return found
+    alone = alone[tasks.nominated[units.rows[units.first[alone]]] >= 0]
+    task = units.rows[units.first[alone]]
+    node, own = tasks.nominated[task], snapshot.requests[tasks.shape[task]]
+    owed = session.columns["held"][node] - own - session.columns["releasing"][node]
+    short = ((session.columns["free"][node] - np.maximum(owed, 0) < own) & (own > 0)).any(axis=1)
+    # Whoever is gone in time may go anywhere; others find less.
+    before, session.brief = session.brief, True
+    # A loop over the shapes of those who wait so.
+    for shape in np.unique(tasks.shape[task[short]]).tolist():
+        if room(session, policy, shape).any():
+            short &= tasks.shape[task] != shape
+    session.brief = before
+    found[alone[short]] = True
+    found[list(units.holds)] = False
+    return found
 
 
 def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
@@ -150,9 +170,6 @@ def _place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
     if unit.hold is not None:
         return unit.hold
     turn_to(session, unit.gang)
-    reason = _not_yet(session, policy, unit) if len(unit.tasks) else None
-    if reason is not None:
-        return reason
     start = session.checkpoint()
     # First: what is promised to the unit itself must not count against it.
     session.release_nominations(unit.gang)

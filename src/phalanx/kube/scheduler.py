@@ -217,7 +217,7 @@ class Scheduler:
 
         Nothing is sent or heard during a cycle, so that long ones without a pause would starve what they decide on.
         """
-        pauses = (0 if self.binder.idle else 1) if self.room.idle else 3
+        pauses = (0 if self.binder.idle else 1) if self.room.idle else 4
         return max(GATHER, min(pauses * took, TICK))
 
     def _ask_again(self) -> None:
