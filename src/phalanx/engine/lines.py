@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from phalanx.engine.session import Session
 from phalanx.engine.units import Unit
 from phalanx.engine.victims import VictimUnits
 from phalanx.model.axis import Bool, Int
+
+#: Of so many victims every set is tried: 255 placements at most.
+FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,8 @@ def helpful_lines(session: Session, unit: Unit, units: VictimUnits, mask: Bool) 
     """Yield lines of victims, each once the one before it was of no use.
 
     First whoever helps most. Then node after node, those that cost least for a copy first: where units of two nodes are
-    taken in turn, what may be taken is used up before either is cleared. Then the same from the second node on.
+    taken in turn, what may be taken is used up before either is cleared. Then the same from the second node on. Where
+    few could help at all, every set of them.
     """
     helps = _helps(session, unit, units, mask)
     if len(helps.chosen):
@@ -40,6 +45,13 @@ def helpful_lines(session: Session, unit: Unit, units: VictimUnits, mask: Bool) 
         nodes = _cheapest(helps, units)
         for first in range(min(2, len(nodes))):
             yield _node_by_node(helps, np.roll(nodes, -first))
+        yield from every_set(sorted(_most_helpful(helps, units, len(unit.tasks))))
+
+
+def every_set(victims: list[int]) -> Iterator[list[int]]:
+    """Yield every set of these, small ones first, if they are few."""
+    for size in range(1, len(victims) + 1 if len(victims) <= FEW else 1):
+        yield from map(list, combinations(victims, size))
 
 
 def _helps(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> _Helps:

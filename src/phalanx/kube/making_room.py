@@ -75,6 +75,9 @@ class MakingRoom:
         self._waiting: asyncio.Queue[Making] = asyncio.Queue()
         #: Keys of the gangs for which room is being made; "" for nobody.
         self.under_way: Counter[str] = Counter()
+        #: Set while nobody is asked to leave.
+        self.calm = asyncio.Event()
+        self.calm.set()
         self._refusals: dict[str, int] = {}
 
     @property
@@ -87,6 +90,7 @@ class MakingRoom:
         for making in makings(plan, self._victims_gang):
             self._say(making)
             self.under_way[making.key or ""] += 1
+            self.calm.clear()
             self._waiting.put_nowait(making)
 
     async def run(self) -> None:
@@ -113,6 +117,8 @@ class MakingRoom:
         elif making.key is not None:
             self._refusals.pop(making.key, None)
         subtract(self.under_way, [making.key or ""])
+        if self.idle:
+            self.calm.set()
         self._wake()
 
     async def _announce(self, making: Making, step: Nominate) -> None:

@@ -5,6 +5,7 @@ beside it, so a slow bind never delays a decision.
 """
 
 import asyncio
+import contextlib
 import gc
 import os
 from dataclasses import dataclass
@@ -210,15 +211,20 @@ class Scheduler:
                 started = self.clock.monotonic()
                 self.cycle()
                 self.queues.flush()
-                await asyncio.sleep(self._gather(self.clock.monotonic() - started))
+                await self._gather(self.clock.monotonic() - started)
 
-    def _gather(self, took: float) -> float:
-        """Return how long to listen before the next cycle: longer than one takes, while binds and evictions wait.
+    async def _gather(self, took: float) -> None:
+        """Listen before the next cycle, and longer than one takes while binds and evictions are under way.
 
-        Nothing is sent or heard during a cycle, so that long ones without a pause would starve what they decide on.
+        Nothing is sent or heard during a cycle: long ones without a pause would starve what they decide on.
         """
-        pauses = (0 if self.binder.idle else 1) if self.room.idle else 4
-        return max(GATHER, min(pauses * took, TICK))
+        await asyncio.sleep(GATHER)
+        if not self.room.idle:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(6 * took, 2 * TICK)):
+                    await self.room.calm.wait()
+        elif not self.binder.idle:
+            await asyncio.sleep(min(took, TICK))
 
     def _ask_again(self) -> None:
         """Send the binds of which we do not know what became of them once more: what landed answers 409."""

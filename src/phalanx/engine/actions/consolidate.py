@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from phalanx.engine.budgets import affords_together
+from phalanx.engine.lines import every_set
 from phalanx.engine.making_room import Room, Steps, carry_out, needed, tasks_of, tried
 from phalanx.engine.moving import movable, move
 from phalanx.engine.policy import Policy
@@ -87,13 +89,15 @@ class Consolidate:
         cheapest = _cheapest(session, units, mine[of], on)
         cheapest = cheapest[gained[cheapest] > 0]
         most = len(running) if isinstance(self.moves, str) else self.moves
-        for window in _windows(cheapest, gained, len(unit.tasks) - _there(session, unit)):
-            chosen = np.unique(mine[of[np.isin(on, window)]])
+        windows = _windows(cheapest, gained, len(unit.tasks) - _there(session, unit))
+        by_node = (np.unique(mine[of[np.isin(on, window)]]) for window in windows)
+        # Last, where few may be moved at all, every set of them.
+        for chosen in chain(by_node, map(np.array, every_set(mine.tolist()))):
             # Of a gang whose minimum goes nothing stays.
             cores = units.gang[chosen[units.core[chosen]]]
-            chosen = np.union1d(chosen, mine[np.isin(units.gang[mine], cores)])
-            if int(units.count[chosen].sum()) <= most:
-                whole = _unsplit(session, units, affords_together(session, units.needs, chosen.tolist()))
+            whole = np.union1d(chosen, mine[np.isin(units.gang[mine], cores)]).tolist()
+            if int(units.count[whole].sum()) <= most:
+                whole = _unsplit(session, units, affords_together(session, units.needs, whole))
                 # Whoever is hardest to move stands last: he is the first to be kept back.
                 yield sorted(whole, key=lambda victim: (bool(units.core[victim]), _size(session, units, victim)))
 
