@@ -16,10 +16,9 @@ from phalanx.model.selectors import (
     Toleration,
 )
 from phalanx.model.task import Shape, State, Task
-from phalanx.policy.load import load_policy
+from phalanx.testing.scenario import ALLOCATE
 from phalanx.world.world import World
 
-DEFAULT = load_policy("default")
 ROOMY = {"cpu": 8000, "memory": 100, "pods": 10}
 NSCHED, NEXEC, PREFER = "NoSchedule", "NoExecute", "PreferNoSchedule"
 
@@ -36,7 +35,7 @@ def chosen(nodes: list[Node], shape: Shape, *others: Event, copies: int = 1) -> 
     for number in range(copies):
         labels = dict(shape.labels)
         world.apply(TaskSeen(Task(f"new-{number}", shape.namespace, f"new-{number}", shape, labels=labels)))
-    plan = decide(world.compile(0.0), DEFAULT)
+    plan = decide(world.compile(0.0), ALLOCATE)
     return [bind.node for bind in plan.binds] + [f"{wait.reason.code.value}: {wait.reason}" for wait in plan.waits[:1]]
 
 
@@ -250,4 +249,4 @@ def test_space_nominated_to_a_task_is_for_that_task() -> None:
     world.apply(NodeSeen(node("n1")))
     world.apply(TaskSeen(crowd))
     world.apply(TaskSeen(mine))
-    assert [bind.node for bind in decide(world.compile(0.0), DEFAULT).binds] == ["n1"]
+    assert [bind.node for bind in decide(world.compile(0.0), ALLOCATE).binds] == ["n1"]

@@ -10,10 +10,8 @@ from phalanx.model.node import Node
 from phalanx.model.plan import Plan
 from phalanx.model.selectors import NodeTerm, Requirement
 from phalanx.model.task import Hold, Shape, State, Task
-from phalanx.policy.load import load_policy
+from phalanx.testing.scenario import ALLOCATE
 from phalanx.world.world import World
-
-DEFAULT = load_policy("default")
 
 
 def gpus(count: int, priority: int = 0) -> Shape:
@@ -39,7 +37,7 @@ def plan_of(*things: Event | Task, now: float = 100.0) -> Plan:
     world = World()
     for thing in things:
         world.apply(TaskSeen(thing) if isinstance(thing, Task) else thing)
-    return decide(world.compile(now), DEFAULT)
+    return decide(world.compile(now), ALLOCATE)
 
 
 def lines(plan: Plan) -> list[str]:
@@ -229,10 +227,10 @@ def test_a_gang_that_queued_again_says_how_often() -> None:
 
 
 def test_nobody_queues_again_under_a_policy_that_does_not_order_by_arrival() -> None:
-    others = tuple(weighted for weighted in DEFAULT.plugins if weighted.plugin.name != "arrival")
+    others = tuple(weighted for weighted in ALLOCATE.plugins if weighted.plugin.name != "arrival")
     world = World()
     world.apply(TaskSeen(member("a", 0, 1, start_timeout=60.0)))
-    plan = decide(world.compile(200.0), Policy("no arrival", DEFAULT.actions, others))
+    plan = decide(world.compile(200.0), Policy("no arrival", ALLOCATE.actions, others))
     assert lines(plan) == ["wait a 1 never: there are no nodes"]
 
 

@@ -22,6 +22,7 @@ from phalanx.model.plan import Bind, Code, Plan
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Shape, State, Task
 from phalanx.policy.load import load_policy
+from phalanx.testing.scenario import ALLOCATE
 from phalanx.testing.strategies import clusters, nodes, shapes
 from phalanx.world.world import World
 
@@ -128,7 +129,7 @@ def test_a_world_kept_up_to_date_equals_one_built_from_a_fresh_list(  # noqa: C9
         elif kind == "gone":
             world.apply(NodeGone(data.draw(st.sampled_from(names))))
         elif kind == "cycle":
-            Loop(world, DEFAULT).cycle(2.0)
+            Loop(world, ALLOCATE).cycle(2.0)
         elif tasks:
             task = world.tasks[data.draw(st.sampled_from(tasks))]
             if kind == "drop":
