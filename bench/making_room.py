@@ -53,7 +53,7 @@ def pod(name: str, gpus: int, queue: str, node: int | None = None, gang: Members
             on,
             created=1.0,
             started=started,
-            controlled=True,
+            owner=f"job-{name}",
             queue=queue,
             membership=gang,
         )

@@ -37,10 +37,10 @@ def test_everything_a_pod_says_is_there() -> None:
         {"schedulerName": "volcano", "priority": -7, "terminationGracePeriodSeconds": 5},
         {"nominatedNodeName": "n9"},
         namespace="ml", uid="abc", labels={"app": "x"}, creationTimestamp=NOON,
-        ownerReferences=[{"kind": "Job", "controller": True}, {"kind": "Other"}],
+        ownerReferences=[{"kind": "Other", "uid": "o"}, {"kind": "Job", "controller": True, "uid": "j"}],
     )  # fmt: skip
     assert found == Task(
-        uid="abc", namespace="ml", name="p", scheduler="volcano", created=AT_NOON, grace=5.0, controlled=True,
+        uid="abc", namespace="ml", name="p", scheduler="volcano", created=AT_NOON, grace=5.0, owner="j",
         nominated="n9", labels={"app": "x"},
         shape=Shape(requests=(("pods", 1),), scored=(100, 200 * 2**20), priority=-7, namespace="ml"),
     )  # fmt: skip

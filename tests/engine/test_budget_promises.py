@@ -56,7 +56,7 @@ def gang(draw: st.DrawFn, name: str, node: str | None) -> list[Task]:
     made = Task(
         name, "default", name, shape, queue=draw(st.sampled_from("ab")), membership=said,
         state=State.RUNNING if node else State.PENDING, node=node, started=0.0 if node else None,
-        created=float(draw(st.integers(0, 3))), controlled=draw(st.integers(0, 3)) > 0,
+        created=float(draw(st.integers(0, 3))), owner="job" if draw(st.integers(0, 3)) else None,
         movable=draw(st.integers(0, 3)) > 0, evicts=draw(st.integers(0, 3)) > 0,
         ours=draw(st.integers(0, 5)) > 0 or node is None,
     )  # fmt: skip

@@ -188,6 +188,7 @@ def test_consolidation_moves_only_who_has_a_controller() -> None:
     expect = """
         evict b n2 for big: …
         nominate big n2
+        nominate b n1
     """
     check(moved(a=""), expect, CONSOLIDATE)
     check(moved(a="", b=""), "wait big 1 full: …", CONSOLIDATE)
@@ -197,6 +198,7 @@ def test_consolidation_leaves_who_says_that_it_must_not_be_moved() -> None:
     expect = """
         evict a n1 for big: …
         nominate big n1
+        nominate a n2
     """
     check(moved(b="controlled movable=false"), expect, CONSOLIDATE)
     check(moved("controlled movable=false", "controlled movable=false"), "wait big 1 full: …", CONSOLIDATE)
@@ -230,6 +232,7 @@ def test_nothing_below_a_queue_without_consolidation_is_moved() -> None:
     expect = """
         evict a n1 for big: …
         nominate big n1
+        nominate a n2
     """
     waits = "wait big 1 full: …"
     check(given.format(top="", team=""), expect, CONSOLIDATE)
@@ -254,6 +257,8 @@ def test_consolidation_keeps_to_budgets() -> None:
         evict a2 n1 for big: …
         evict a1 n1 for big: …
         nominate big n1
+        nominate a2 n2
+        nominate a1 n2
         """,
         CONSOLIDATE,
     )

@@ -166,12 +166,8 @@ def test_who_may_not_be_taken_from_is_moved_and_has_another_place(events: list[E
 @FEW
 @given(crowded(Wish(scattered=True)))
 def test_whoever_is_moved_runs_again_and_so_does_whom_he_was_moved_for(events: list[Event]) -> None:
-    """With one gang that waits: another could be in the moved one's place before he is back (see below)."""
-    tasks = [one.task for one in events if isinstance(one, TaskSeen)]
-    waiting = [gang_name(task) for task in tasks if task.state is State.PENDING]
-    dropped = set(waiting[:-1]) - {gang_name(task) for task in tasks if task.node} - set(waiting[-1:])
-    alone = [one for one in events if not isinstance(one, TaskSeen) or gang_name(one.task) not in dropped]
-    world, before = world_of(alone), world_of(alone)
+    """Whoever else waits: what is kept for him is his."""
+    world, before = world_of(events), world_of(events)
     moved: set[str] = set()
     gangs: set[str] = set()
     for plan in play(Loop(world, policy_of(CONSOLIDATE)), NOW, 6):
@@ -186,7 +182,6 @@ def test_whoever_is_moved_runs_again_and_so_does_whom_he_was_moved_for(events: l
         assert len(there) >= minimum(there), gang
 
 
-@pytest.mark.xfail(reason="nothing is kept for who was moved until he is back", strict=False)
 def test_nobody_takes_the_place_to_which_another_was_moved() -> None:
     given = """
         node n0 gpu=4
@@ -304,7 +299,7 @@ def test_who_comes_back_has_no_place_of_its_former_life() -> None:
     """Nominated, bound, evicted and made again under one uid: it waits like everybody else."""
     shape = Shape(((GPU, 1000), ("pods", 1)))
     node = NodeSeen(Node("n1", allocatable={GPU: 1000, "pods": 9}))
-    world = world_of([node, TaskSeen(Task("p", "default", "p", shape, controlled=True))])
+    world = world_of([node, TaskSeen(Task("p", "default", "p", shape, owner="job"))])
     world.assume(Plan(0.0, (Nominate("default/p", "p", "n1", "default/p", "Pod/p"),)))
     world.assume(Plan(60.0, (Bind("default/p", "p", "n1", "default/p", "Pod/p"),)))
     world.confirm(Bound("p", "n1", Result.OK, 60.0))

@@ -18,6 +18,7 @@ def test_small_work_moves_together_so_that_the_large_fits() -> None:
         """
         evict r1 n1 for p: moved together with others, so that it fits
         nominate p n1
+        nominate r1 n2
         cycle 2
         bind r1 n2
         bind p n1
@@ -38,6 +39,7 @@ def test_nobody_is_moved_who_would_not_come_back() -> None:
         """
         evict r2 n2 for p: moved together with others, so that it fits
         nominate p n2
+        nominate r2 n1
         """,
         ROOM,
         now="10m",
@@ -70,6 +72,8 @@ def test_no_more_are_moved_than_the_policy_allows() -> None:
         evict r2 n1 for p: moved together with others, so that it fits
         evict r1 n1 for p: moved together with others, so that it fits
         nominate p n1
+        nominate r2 n2
+        nominate r1 n2
         """
     check(given, moved, making_room(moves=2))
 
@@ -87,6 +91,7 @@ def test_who_is_entitled_to_what_he_has_is_moved_for_a_claim_but_never_left_out(
         """
         evict a2 n2 for b1: queue b takes back what is its share
         nominate b1 n2
+        nominate a2 n1
         cycle 2
         bind a2 n1
         bind b1 n2
@@ -306,6 +311,7 @@ def test_two_tasks_of_a_gang_may_share_the_node_that_is_cleared() -> None:
         evict g1 n0 for g3: moved together with others, so that it fits
         nominate g3-0 n0
         nominate g3-1 n0
+        nominate g1 n2
         """,
         ROOM,
     )
@@ -324,6 +330,8 @@ def test_a_gang_is_moved_off_a_node_on_which_only_a_part_of_it_runs() -> None:
         evict g2-0 n1 for g5: moved together with others, so that it fits
         evict g2-1 n3 for g5: moved together with others, so that it fits
         nominate g5 n3
+        nominate g2-0 n1
+        nominate g2-1 n1
         """,
         ROOM,
     )

@@ -317,6 +317,7 @@ def test_nodes_kept_for_a_gang_are_open_to_it_when_others_are_moved() -> None:
         """
         evict r1 n1 for old: …
         nominate old n1
+        nominate r1 n2
         """,
         now="8h",
     )

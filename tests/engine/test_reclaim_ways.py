@@ -76,6 +76,8 @@ def test_whoever_is_in_the_way_of_the_moved_leaves_too() -> None:
         evict r1-1 n1 for p: queue q1 takes back what is its share
         evict r0 n0 for p: queue q1 takes back what is its share
         nominate p n1
+        nominate r1-0 n0
+        nominate r1-1 n0
         """,
         ROOM,
     )
@@ -127,6 +129,7 @@ def test_nobody_is_kept_back_whose_room_the_claim_needs() -> None:
         evict g0 n1 for g7: …
         evict g1 n0 for g7: …
         nominate g7-0 n0
+        nominate g1 n1
         cycle 2
         bind g7-0 n0
         bind g1 n1

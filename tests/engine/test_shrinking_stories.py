@@ -18,6 +18,9 @@ def test_a_gang_is_moved_whole_or_not_at_all() -> None:
         evict g-0 n0 for p: moved together with others, so that it fits
         evict g-1 n1 for p: moved together with others, so that it fits
         nominate p n0
+        nominate g-2 n1
+        nominate g-0 n1
+        nominate g-1 n1
         """,
         ROOM,
     )

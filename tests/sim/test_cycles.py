@@ -55,10 +55,10 @@ def test_an_evicted_pod_keeps_its_place_until_its_grace_has_passed_and_then_is_g
 
 
 def test_a_pod_with_a_controller_comes_back_waiting_under_the_same_name_uid_and_creation() -> None:
-    world = world_of(replace(RUNNING, controlled=True))
+    world = world_of(replace(RUNNING, owner="job"))
     carry_out(world, Plan(500.0, (Evict("ml/a", "u1", "n1", "preempt", None, "why"),)))
     release(world, 560.0)
-    assert world.tasks == {"u1": replace(RUNNING, controlled=True, state=State.PENDING, node=None, started=None)}
+    assert world.tasks == {"u1": replace(RUNNING, owner="job", state=State.PENDING, node=None, started=None)}
 
 
 def test_a_pod_that_is_being_deleted_is_there_in_the_first_cycle_and_gone_in_the_next() -> None:

@@ -52,7 +52,7 @@ def document(planned: Planned) -> dict[str, Any]:
             {"cycle": number, "now": timestamp(plan.now), "steps": plan.json()}
             for number, plan in enumerate(planned.plans, start=1)
         ],
-        "pods": [_pod(task, gangs.get(gang_key(task)) if task.ours else None) for task in tasks],
+        "pods": [_pod(world, task, gangs.get(gang_key(task)) if task.ours else None) for task in tasks],
         "queues": _queues(planned.accounts(), tasks, gangs),
         "refused": [
             {"object": one.object, "field": one.field or None, "message": one.message, "source": source}
@@ -65,11 +65,13 @@ def _by_name(task: Task) -> tuple[str, str, str]:
     return task.namespace, task.name, task.uid
 
 
-def _pod(task: Task, gang: Gang | None) -> dict[str, Any]:
+def _pod(world: World, task: Task, gang: Gang | None) -> dict[str, Any]:
+    move = world.moves.places.get(task.uid)
     return {
         "pod": task.full_name, "uid": task.uid,
         "gang": gang.name if gang else None, "queue": gang.queue if gang else None,
-        "state": _STATES[task.state], "node": task.node, "nominated": task.nominated, "devices": {},
+        "state": _STATES[task.state], "node": task.node,
+        "nominated": move.node if move else task.nominated, "devices": {},
     }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ class Owner(Struct, gc=False):
     """An owner reference."""
 
     controller: bool | None = None
+    uid: str | None = None
 
 
 class Metadata(Struct, gc=False, rename="camel"):

@@ -57,7 +57,7 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
         finished=_finished(status, mistakes) if status and state in _FINISHED.values() else None,
         gone_at=deleted if state is State.RELEASING else None,
         grace=_grace(meta, spec),
-        controlled=any(owner.controller for owner in meta.owner_references or ()),
+        owner=next((owner.uid or "" for owner in meta.owner_references or () if owner.controller), None),
         movable=native.movable(annotations, mistakes) and annotations.get(_SAFE_TO_EVICT) != "false",
         membership=membership,
         nominated=_checked(nominated, "status.nominatedNodeName", mistakes) if nominated else None,

@@ -4,7 +4,7 @@ import numpy as np
 
 from phalanx.engine.placing import place
 from phalanx.engine.policy import Policy
-from phalanx.engine.session import Evicted, Kept, Placed, Session
+from phalanx.engine.session import Evicted, Kept, Moved, Placed, Session
 from phalanx.model.gang import Gang
 from phalanx.model.plan import Bind, Code, Evict, Nominate, Plan, Reason, Step, Wait
 from phalanx.model.requeue import turns
@@ -43,6 +43,8 @@ def _steps(session: Session, policy: Policy) -> tuple[Step, ...]:
     for entry in session.log:
         if isinstance(entry, Placed | Kept):
             steps += _places(snapshot, entry)
+        elif isinstance(entry, Moved):
+            steps += _moves(snapshot, entry)
         elif isinstance(entry, Evicted):
             steps += _evictions(snapshot, entry)
         elif missing[entry.gang] and entry.gang not in said:
@@ -71,6 +73,16 @@ def _evictions(snapshot: Snapshot, entry: Evicted) -> list[Evict]:
     return [
         Evict(running.names[row], running.uids[row], snapshot.nodes.names[node], *rule)
         for row, node in zip(entry.tasks.tolist(), running.node[entry.tasks].tolist(), strict=True)
+    ]
+
+
+def _moves(snapshot: Snapshot, entry: Moved) -> list[Nominate]:
+    """Return where those who leave go to: whoever is made in their stead takes that place."""
+    running, nodes = snapshot.running, snapshot.nodes.names
+    gangs = [running.gangs[row] for row in running.gang[entry.tasks].tolist()]
+    return [
+        Nominate(running.names[row], running.uids[row], nodes[node], gang.name, gang.key)
+        for row, node, gang in zip(entry.tasks.tolist(), entry.nodes.tolist(), gangs, strict=True)
     ]
 
 

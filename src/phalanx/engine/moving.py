@@ -4,7 +4,7 @@ import numpy as np
 
 from phalanx.engine.placing import find
 from phalanx.engine.policy import Policy
-from phalanx.engine.session import Session
+from phalanx.engine.session import Moved, Session
 from phalanx.engine.units import Unit
 from phalanx.engine.victims import VictimUnits
 from phalanx.model.axis import Bool, Int
@@ -34,6 +34,7 @@ def move(session: Session, policy: Policy, moved: Int) -> bool:
             if len(nodes) < counts[at]:
                 return False
             session.take(int(shapes[at]), NOBODY, nodes)
+            session.log.append(Moved(moved[running.shape[moved] == shapes[at]], nodes))
     finally:
         session.placement, session.brief, session.ahead = *before, False
     # They stay in their queues.

@@ -56,6 +56,14 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """Running tasks that must leave, and where places are kept for them, in order."""
+
+    tasks: Int
+    nodes: Int
+
+
+@dataclass(frozen=True, slots=True)
 class Evicted:
     """Running tasks that must leave, for whom (None: for nobody) and by which action and rule."""
 
@@ -90,7 +98,7 @@ SLACK = "slack"
 KEPT = "kept"
 
 #: What a session notes down, in the order of decision.
-Entry: TypeAlias = Placed | Kept | Evicted | Waiting
+Entry: TypeAlias = Placed | Kept | Moved | Evicted | Waiting
 
 
 @dataclass(slots=True)

@@ -227,7 +227,10 @@ class MakingRoom:
         namespace, _, name = step.task.partition("/")
         regarding = {"kind": "Pod", "apiVersion": "v1", "name": name, "namespace": namespace, "uid": step.uid}
         whom = f"evicted for {step.beneficiary}: " if step.beneficiary is not None else "evicted: "
-        self._events.about(regarding, "Normal", RULES.get(step.action, "Evicted"), "Evicting", whom + step.reason)
+        move = self._world.moves.places.get(step.uid)
+        kept = f"; a place on {move.node} is kept for its successor" if move else ""
+        note = whom + step.reason + kept
+        self._events.about(regarding, "Normal", RULES.get(step.action, "Evicted"), "Evicting", note)
 
     def _say(self, making: Making) -> None:
         """One line per gang for which room is made."""
@@ -247,8 +250,10 @@ def makings(plan: Plan, gang_of: Callable[[Evict], str]) -> list[Making]:
         if isinstance(step, Evict):
             place = (step.gang_key, "" if step.gang_key is not None else gang_of(step))
             found.setdefault(place, Making(step.beneficiary, step.gang_key)).evicts.append(step)
+    leaving = {step.uid for making in found.values() for step in making.evicts}
     for step in plan.steps:
-        if isinstance(step, Nominate) and (step.gang_key, "") in found:
+        # Who is moved has a place in the world alone: the pod that will take it is not there yet.
+        if isinstance(step, Nominate) and (step.gang_key, "") in found and step.uid not in leaving:
             found[step.gang_key, ""].nominates.append(step)
     return list(found.values())
 

@@ -74,8 +74,8 @@ class Task:
     #: It should have been gone long ago: nobody counts on its room.
     stuck: bool = False
     grace: float = 30.0
-    #: Has a controller that will make it again.
-    controlled: bool = False
+    #: The controller that will make it again, by uid (empty: it has none); None: nobody will.
+    owner: str | None = None
     #: Does not forbid to be moved to another node.
     movable: bool = True
     membership: Membership | None = None
@@ -97,6 +97,11 @@ class Task:
     def full_name(self) -> str:
         """Return `namespace/name`, as every output shows it."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def controlled(self) -> bool:
+        """Tell whether a controller will make it again."""
+        return self.owner is not None
 
     @property
     def charged(self) -> bool:

@@ -158,7 +158,7 @@ def _wishing(draw: st.DrawFn, crowd: _Crowd, name: str, *, runs: bool) -> list[T
     shape, created = Shape(requests, priority=draw(st.integers(0, 2))), float(draw(st.integers(0, 3)))
     made = Task(
         name, "default", name, shape, created=created, queue=draw(st.sampled_from(crowd.leaves)),
-        membership=None if alone else said, preemptible=preemptible, controlled=controlled,
+        membership=None if alone else said, preemptible=preemptible, owner=f"job-{name}" if controlled else None,
     )  # fmt: skip
     if wish.hindered:
         made = replace(made, movable=not rarely(draw, 8), evicts=not rarely(draw, 8), labels={"app": draw(_APPS)})

@@ -114,8 +114,15 @@ def _must_stay(world: World, plan: Plan, step: Evict) -> Iterator[str]:
         yield f"{step.beneficiary} gets nothing for it"
     if any(not world.tasks[one.uid].evicts for one in served):
         yield f"{step.beneficiary} must evict nobody"
-    if any(isinstance(one, Bind | Nominate) and one.gang == gang_name(task) for one in plan.steps):
+    leaves = {one.uid for one in plan.steps if isinstance(one, Evict)}
+    if any(
+        isinstance(one, Bind | Nominate) and one.gang == gang_name(task) and one.uid not in leaves for one in plan.steps
+    ):
         yield "its gang gets places in the same plan"
+    if step.action == "consolidate" and not any(
+        isinstance(one, Nominate) and one.uid == step.uid for one in plan.steps
+    ):
+        yield "it is moved nowhere"
     if step.action == "consolidate" and not (task.controlled and task.movable and _may_move(world, task)):
         yield "it must not be moved"
     wants = served[0] if served else None

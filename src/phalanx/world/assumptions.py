@@ -20,7 +20,11 @@ class Assumptions:
     def evict(self, task: Task, gone_at: float) -> Task:
         """Return a task that is asked to leave: its room counts as leaving, and nobody asks it twice."""
         self._leaving[task.uid] = task
-        return replace(task, state=State.RELEASING, gone_at=gone_at)
+        return replace(task, state=State.RELEASING, gone_at=gone_at, nominated=None)
+
+    def leaving(self, uid: str) -> Task | None:
+        """Return a task that is asked to leave as it would be if it stayed; None: it is not."""
+        return self._leaving.get(uid)
 
     def confirm(self, task: Task | None, outcome: Outcome) -> Task | None:
         """Return a task as it is after the answer to what was asked of it; None: the answer changes nothing."""

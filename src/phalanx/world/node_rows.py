@@ -119,8 +119,8 @@ def _row(world: "World", axis: Axis, name: str) -> _Row:
             add_up(releasing, amounts)
         scored = [min(have + more, SUM_MAX) for have, more in zip(scored, task.shape.scored, strict=True)]
         ports.update(task.shape.host_ports)
-    for uid in world.nominated.get(name, {}):
-        add_up(held, dict(world.tasks[uid].shape.requests))
+    for task in (*(world.tasks[uid] for uid in world.nominated.get(name, {})), *world.moves.on(name)):
+        add_up(held, dict(task.shape.requests))
     allocatable = axis.vector(world.nodes[name].allocatable)
     return _Row(
         allocatable, allocatable - axis.vector(used), axis.vector(releasing), axis.vector(held),

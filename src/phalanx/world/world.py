@@ -5,7 +5,6 @@ out dirty rows afresh from the tasks that are there. What was forgotten once wou
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -39,7 +38,9 @@ from phalanx.world.budgets import Budgets
 from phalanx.world.gang_rows import GangRows, amounts, next_turn
 from phalanx.world.gangs import THERE, assemble, credit, gang_key, piece_of, with_labels
 from phalanx.world.groups import look_up
-from phalanx.world.indexes import subtract, take_out
+from phalanx.world.indexes import subtract
+from phalanx.world.links import Links
+from phalanx.world.moves import Move, Moves
 from phalanx.world.node_rows import NodeRows
 from phalanx.world.queue_answers import Said, said_by
 from phalanx.world.queues import Queues
@@ -59,29 +60,22 @@ class World:
         self.namespaces: dict[str, Mapping[str, str]] = {}
         #: Objects set aside, by `Kind namespace/name`.
         self.refused: dict[str, Refused] = {}
-        #: uids of the tasks that take room on a node, whether or not we know that node.
-        self.on_node: dict[str, dict[str, None]] = {}
-        #: uids of waiting tasks to which a node is nominated.
-        self.nominated: dict[str, dict[str, None]] = {}
-        self.members: dict[str, dict[str, None]] = {}
+        self._links = links = Links()
+        self.on_node, self.nominated, self.members = links.on_node, links.nominated, links.members
+        self.resources = links.resources
         #: Objects that describe groups, by `Kind namespace/name`.
         self.groups: dict[str, GroupsSeen] = {}
         self.classes: dict[str, PriorityClassSeen] = {}
         self.queues = Queues()
         self.budgets = Budgets()
         self._assumed = Assumptions()
-        #: uids of the tasks that refer to an object, whether or not it is there.
-        self._referring: dict[str, dict[str, None]] = {}
-        #: Resource names in use, counted by who uses them: the axis of the next snapshot.
-        self.resources: Counter[str] = Counter()
+        #: Places for those who were asked to leave and will be made again.
+        self.moves = Moves()
         self._plugin_keys = self._label_keys = label_keys
-        self._repelling: dict[str, None] = {}
         self._node_rows = NodeRows()
         self._gang_rows = GangRows()
         self._running_rows = RunningRows()
         self._dirty_gangs: set[str] = set()
-        #: uids of pending tasks of ours.
-        self._waiting: dict[str, None] = {}
         #: Gangs of which a member or a group changed since `drain_touched` was last asked.
         self._touched: set[str] = set()
         #: Gangs that must not be tried before a time, and why.
@@ -94,9 +88,11 @@ class World:
         match event:
             case TaskSeen(task):
                 self.refused.pop(f"Pod {task.full_name}", None)
-                self._set_task(self._assumed.seen(self.tasks.get(task.uid), task))
+                old = self.tasks.get(task.uid)
+                self._set_task(self._back(old, self._assumed.seen(old, task)))
             case TaskGone(uid):
                 self._drop_task(uid)
+                self.moves.gone(uid)
             case NodeSeen(node):
                 self.refused.pop(f"Node {node.name}", None)
                 self._set_node(node)
@@ -139,7 +135,11 @@ class World:
                 # The place that was kept for it stays noted: should its bind be refused, nobody else gets it.
                 self._set_task(replace(self.tasks[step.uid], state=State.BINDING, node=step.node))
             elif isinstance(step, Nominate):
-                self.nominate(step.uid, step.node)
+                leaves = self._assumed.leaving(step.uid)
+                if leaves is None:
+                    self.nominate(step.uid, step.node)
+                else:
+                    self._mark_move(self.moves.keep(leaves, step.node))
             elif isinstance(step, Evict):
                 task = self.tasks[step.uid]
                 self._set_task(self._assumed.evict(task, plan.now + task.grace))
@@ -149,6 +149,8 @@ class World:
         task = self._assumed.confirm(self.tasks.get(outcome.uid), outcome)
         if task is not None:
             self._set_task(task)
+            if task.state is not State.RELEASING:
+                self._mark_move(self.moves.drop(task.uid))
 
     def nominate(self, uid: str, node: str | None) -> None:
         """Keep a place for a waiting task, or (None) no longer."""
@@ -159,6 +161,7 @@ class World:
     def give_up(self, uid: str) -> None:
         """Count no longer on a task to leave: it should have been gone long ago."""
         self._set_task(replace(self.tasks[uid], stuck=True))
+        self._mark_move(self.moves.drop(uid))
 
     def read_labels(self, keys: frozenset[str]) -> None:
         """Say which labels of tasks plugins look at, when the policy changes."""
@@ -172,7 +175,7 @@ class World:
     def due(self, now: float) -> bool:
         """Tell whether a new decision could differ from the last one, or what queues have from what they had then."""
         changed = bool(self._dirty_gangs) or self._node_rows.dirty or self.queues.stale
-        if not self._waiting:
+        if not self._links.waiting:
             return (changed and (bool(self.queues.seen) or self._running_rows.wanted)) or now >= self._next_turn
         changed = changed or (self._running_rows.wanted and self.budgets.stale)
         rested = any(until <= now for until, *_ in self._resting.values())
@@ -197,6 +200,8 @@ class World:
 
     def compile(self, now: float, seed: int = 0) -> Snapshot:
         """Return a snapshot; only what changed since the last one is worked out again."""
+        for late in self.moves.expire(now):
+            self._mark_move(late)
         for key in [key for key, (until, *_) in self._resting.items() if until <= now]:
             del self._resting[key]
             self._dirty_gangs.add(key)
@@ -213,11 +218,11 @@ class World:
         if len(every) > len(shapes):
             shapes, (requests, scored) = every, amounts(every, axis)
         self.next_look = self._running_rows.next_look(now, running, queues)
-        self._next_turn = min(next_turn(gangs, now), self.next_look)
+        self._next_turn = min(next_turn(gangs, now), self.next_look, self.moves.next_end)
         return Snapshot(
             now=now, seed=seed, axis=axis, nodes=nodes, devices=devices, shapes=shapes, requests=requests,
             scored=scored, gangs=gangs, tasks=tasks, queues=queues,
-            repulsions=repulsions((self.tasks[uid] for uid in self._repelling), self.nodes, self.namespaces),
+            repulsions=repulsions((self.tasks[uid] for uid in self._links.repelling), self.nodes, self.namespaces),
             running=running,
         )  # fmt: skip
 
@@ -237,23 +242,25 @@ class World:
             self._unlink(old)
         self.tasks[task.uid] = task
         self.budgets.put(task)
-        self.resources.update(name for name, _ in task.shape.requests)
-        if task.charged and task.node is not None:
-            self.on_node.setdefault(task.node, {})[task.uid] = None
-            self._touch(task.node)
-            if task.repels:
-                self._repelling[task.uid] = None
-        elif task.state is State.PENDING and task.nominated is not None:
-            self.nominated.setdefault(task.nominated, {})[task.uid] = None
-            self._touch(task.nominated)
+        for node in self._links.put(task):
+            self._touch(node)
         if task.ours:
-            key = gang_key(task)
-            self.members.setdefault(key, {})[task.uid] = None
-            self._mark(key)
-            if task.state is State.PENDING:
-                self._waiting[task.uid] = None
-            if task.membership is not None and task.membership.owner is not None:
-                self._referring.setdefault(task.membership.owner, {})[task.uid] = None
+            self._mark(gang_key(task))
+
+    def _back(self, old: Task | None, task: Task) -> Task:
+        """Return a task with the place that is kept for it, if it is who was asked to leave, made anew."""
+        fresh = old is None or old.state is State.RELEASING
+        if not (fresh and task.ours and task.state is State.PENDING and task.nominated is None):
+            return task
+        move = self.moves.arrived(task)
+        self._mark_move(move)
+        return task if move is None else self._assumed.nominate(task, move.node)
+
+    def _mark_move(self, move: Move | None) -> None:
+        """A place is kept for a moved task from now on, or no longer."""
+        if move is not None:
+            self._touch(move.node)
+            self._dirty_gangs.add(gang_key(move.task))
 
     def _drop_task(self, uid: str) -> None:
         old = self.tasks.pop(uid, None)
@@ -264,18 +271,10 @@ class World:
 
     def _unlink(self, task: Task) -> None:
         """Take a task out of every index, and mark what it was part of."""
-        subtract(self.resources, (name for name, _ in task.shape.requests))
-        for index, name in ((self.on_node, task.node), (self.nominated, task.nominated)):
-            if name is not None and take_out(index, name, task.uid):
-                self._touch(name)
-        self._repelling.pop(task.uid, None)
-        self._waiting.pop(task.uid, None)
+        for node in self._links.take(task):
+            self._touch(node)
         if task.ours:
-            key = gang_key(task)
-            take_out(self.members, key, task.uid)
-            if task.membership is not None and task.membership.owner is not None:
-                take_out(self._referring, task.membership.owner, task.uid)
-            self._mark(key)
+            self._mark(gang_key(task))
 
     def _touch(self, node: str) -> None:
         self._node_rows.touch(node)
@@ -314,7 +313,7 @@ class World:
         if seen is not None:
             self.groups[owner] = seen
         if old is None or seen is None or mistake is not None or old.groups != seen.groups:
-            for uid in self._referring.get(owner, {}):
+            for uid in self._links.referring.get(owner, {}):
                 self._mark(gang_key(self.tasks[uid]))
 
     def _drop_groups(self, owner: str, uid: str | None) -> None:
@@ -330,7 +329,7 @@ class World:
             self.classes[name] = seen
         for owner, groups in self.groups.items():
             if any(group.priority_class or group.priority_absent is not None for group in groups.groups):
-                self._dirty_gangs.update(gang_key(self.tasks[uid]) for uid in self._referring.get(owner, {}))
+                self._dirty_gangs.update(gang_key(self.tasks[uid]) for uid in self._links.referring.get(owner, {}))
 
     def _set_aside(self, event: Refused) -> None:
         """An object that cannot be read any more is not acted upon; pods that run stay charged."""
@@ -352,7 +351,7 @@ class World:
 
     def _refresh_label_keys(self) -> None:
         """Shapes keep the labels that some selector reads. When that changes, every shape does."""
-        terms = (term for uid in self._repelling for term in self.tasks[uid].repels if term.selector)
+        terms = (term for uid in self._links.repelling for term in self.tasks[uid].repels if term.selector)
         keys = self._plugin_keys.union(r.key for term in terms if term.selector for r in term.selector.requirements)
         if keys != self._label_keys:
             self._label_keys = keys
@@ -371,17 +370,18 @@ class World:
 
     def _work_out(self, key: str) -> None:
         """Write one gang's rows afresh."""
-        unfinished = self._unfinished(key)
-        if not unfinished:
-            self.queues.put(key, None, None, ())
+        unfinished, moved = self._unfinished(key), self.moves.of(key)
+        gang, said = self._gang(key, unfinished or moved) if unfinished or moved else (None, None)
+        if gang is None or not unfinished:
+            self.queues.put(key, said, gang, moved)
             self._gang_rows.put(key, None)
             self._running_rows.drop(key)
             return
-        gang, said = self._gang(key, unfinished)
         if key in self._resting and gang.hold is None:
             _, why, ours = self._resting[key]
             gang = replace(gang, hold=why, failed=ours)
-        queue = self.queues.put(key, said, gang, unfinished)
+        # What is kept for those who are moved is theirs, wherever they are.
+        queue = self.queues.put(key, said, gang, [*unfinished, *moved])
         members = [self.tasks[uid] for uid in self.members[key]]
         self._gang_rows.put(key, piece_of(gang, members, self._label_keys), queue)
         counted, inside = credit(members)

@@ -1,0 +1,59 @@
+"""Links: where every task is found again, by node, by gang and by what it refers to."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from phalanx.model.task import State, Task
+from phalanx.world.gangs import gang_key
+from phalanx.world.indexes import subtract, take_out
+
+
+class Links:
+    """Indexes of uids. Every task that was put is taken out as it was put."""
+
+    def __init__(self) -> None:
+        #: Tasks that take room on a node, whether or not we know that node.
+        self.on_node: dict[str, dict[str, None]] = {}
+        #: Waiting tasks to which a node is nominated.
+        self.nominated: dict[str, dict[str, None]] = {}
+        #: Tasks of ours by the key of their gang.
+        self.members: dict[str, dict[str, None]] = {}
+        #: Tasks that refer to an object, whether or not it is there.
+        self.referring: dict[str, dict[str, None]] = {}
+        #: Tasks on nodes that keep others away.
+        self.repelling: dict[str, None] = {}
+        #: Pending tasks of ours.
+        self.waiting: dict[str, None] = {}
+        #: Resource names in use, counted by who uses them, nodes and queues too: the axis of the next snapshot.
+        self.resources: Counter[str] = Counter()
+
+    def put(self, task: Task) -> Iterator[str]:
+        """Note a task; yield the nodes that it changes."""
+        self.resources.update(name for name, _ in task.shape.requests)
+        if task.ours:
+            self.members.setdefault(gang_key(task), {})[task.uid] = None
+            if task.state is State.PENDING:
+                self.waiting[task.uid] = None
+            if task.membership is not None and task.membership.owner is not None:
+                self.referring.setdefault(task.membership.owner, {})[task.uid] = None
+        if task.charged and task.node is not None:
+            self.on_node.setdefault(task.node, {})[task.uid] = None
+            if task.repels:
+                self.repelling[task.uid] = None
+            yield task.node
+        elif task.state is State.PENDING and task.nominated is not None:
+            self.nominated.setdefault(task.nominated, {})[task.uid] = None
+            yield task.nominated
+
+    def take(self, task: Task) -> Iterator[str]:
+        """Forget a task; yield the nodes that it changes."""
+        subtract(self.resources, (name for name, _ in task.shape.requests))
+        self.repelling.pop(task.uid, None)
+        self.waiting.pop(task.uid, None)
+        if task.ours:
+            take_out(self.members, gang_key(task), task.uid)
+            if task.membership is not None and task.membership.owner is not None:
+                take_out(self.referring, task.membership.owner, task.uid)
+        for index, name in ((self.on_node, task.node), (self.nominated, task.nominated)):
+            if name is not None and take_out(index, name, task.uid):
+                yield name
