@@ -20,6 +20,7 @@ from phalanx.testing.running import Scheduler, eventually, places, schedulers
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
 SETS = "/apis/apps/v1/namespaces/default/replicasets"
 POLICY = """\
 extends: default
@@ -142,7 +143,7 @@ def cluster(room_plane: ControlPlane, tmp_path: Path) -> Iterator[Cluster]:
     policy.write_text(POLICY)
     with schedulers(room_plane, tmp_path) as start:
         yield Cluster(room_plane, start, policy)
-    for path in (SETS, BUDGETS, PODS, "/api/v1/nodes", QUEUES, EVENTS):
+    for path in (SETS, JOBS, BUDGETS, PODS, "/api/v1/nodes", QUEUES, EVENTS):
         delete_all(room_plane.kubeconfig, list_all(room_plane.kubeconfig, path))
     delete_all(room_plane.kubeconfig, [urgent()])
     eventually("the cluster is empty", lambda: not list_all(room_plane.kubeconfig, PODS))
@@ -233,8 +234,40 @@ def test_small_work_is_moved_together_and_comes_back(cluster: Cluster) -> None:
     assert elsewhere == other
     cluster.quiet()
     assert cluster.told("Consolidated") == {
-        small: "evicted for default/big-0: moved together with others, so that it fits"
+        small: "evicted for default/big-0: moved together with others, so that it fits; "
+        f"a place on {other} is kept for its successor"
     }
+
+
+def test_nobody_takes_the_place_of_who_is_moved_before_his_controller_made_him_again(cluster: Cluster) -> None:
+    """The Job's pod takes its time to leave, and only then another is made; meanwhile comes one who would fit there."""
+    slow = node_manifest("n1", gpus=4)
+    del slow["metadata"]["annotations"]
+    spec = pods("small", 1, gpus=2, node="n1", terminationGracePeriodSeconds=3600)[0]["spec"]
+    node = spec.pop("nodeName")
+    job = {
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "small", "namespace": "default"},
+        "spec": {
+            "podReplacementPolicy": "Failed", "backoffLimit": 9,
+            "template": {"spec": spec | {"restartPolicy": "Never"}},
+        },
+    }  # fmt: skip
+    cluster.make(slow, job)
+    cluster.run()
+    eventually("it is bound", lambda: places(cluster.plane, "small"), cluster.log)
+    cluster.make(node_manifest("n2", gpus=4), pods("fixed", 1, gpus=2, node="n2"))
+    cluster.make(pods("big", 1, gpus=4))
+    eventually("it is asked to leave", lambda: cluster.told("Consolidated"), cluster.log)
+    cluster.make(pods("rival", 1, gpus=2))
+    time.sleep(3)
+    assert places(cluster.plane, "rival") == {}
+    # What its kubelet would do: it has ended, and then it is gone.
+    name = cluster.pods("small")[0]["metadata"]["name"]
+    cluster.plane.kubectl("patch", "pod", name, "--subresource=status", "-p", '{"status":{"phase":"Failed"}}')
+    cluster.plane.kubectl("delete", "pod", name, "--grace-period=0", "--force", "--wait=false")
+    eventually("big has its place", lambda: places(cluster.plane, "big") == {"big-0": node}, cluster.log)
+    eventually("the next one is there", lambda: list(places(cluster.plane, "small").values()) == ["n2"], cluster.log)
+    assert places(cluster.plane, "rival") == {}
 
 
 def test_a_gang_that_lost_a_member_for_good_gives_back_what_it_holds(cluster: Cluster) -> None:

@@ -46,6 +46,8 @@ class Making:
     key: str | None
     evicts: list[Evict] = field(default_factory=list[Evict])
     nominates: list[Nominate] = field(default_factory=list[Nominate])
+    #: Where a place is kept for the pod that will be made instead of one who leaves, by uid.
+    moved: dict[str, str] = field(default_factory=dict[str, str])
     #: Who was asked to leave and does.
     left: list[str] = field(default_factory=list[str])
     #: Why nobody else is asked.
@@ -158,7 +160,7 @@ class MakingRoom:
         self._world.confirm(Evicted(step.uid, Result.OK))
         if answer is Answer.LEAVING:
             self._metrics.eviction(step.action, Result.OK)
-            self._tell_victim(step)
+            self._tell_victim(making, step)
 
     def _has_reason(self, making: Making) -> bool:
         """Tell whether the gang still waits for the room: it may have found another place, or be gone."""
@@ -223,13 +225,12 @@ class MakingRoom:
         self._world.rest(making.key, self._clock.now() + rest, why)
         self._events.tell(making.key, "Warning", "EvictionRefused", "Evicting", f"{why}; {gone}")
 
-    def _tell_victim(self, step: Evict) -> None:
+    def _tell_victim(self, making: Making, step: Evict) -> None:
         namespace, _, name = step.task.partition("/")
         regarding = {"kind": "Pod", "apiVersion": "v1", "name": name, "namespace": namespace, "uid": step.uid}
         whom = f"evicted for {step.beneficiary}: " if step.beneficiary is not None else "evicted: "
-        move = self._world.moves.places.get(step.uid)
-        kept = f"; a place on {move.node} is kept for its successor" if move else ""
-        note = whom + step.reason + kept
+        where = making.moved.get(step.uid)
+        note = whom + step.reason + (f"; a place on {where} is kept for its successor" if where else "")
         self._events.about(regarding, "Normal", RULES.get(step.action, "Evicted"), "Evicting", note)
 
     def _say(self, making: Making) -> None:
@@ -250,10 +251,11 @@ def makings(plan: Plan, gang_of: Callable[[Evict], str]) -> list[Making]:
         if isinstance(step, Evict):
             place = (step.gang_key, "" if step.gang_key is not None else gang_of(step))
             found.setdefault(place, Making(step.beneficiary, step.gang_key)).evicts.append(step)
-    leaving = {step.uid for making in found.values() for step in making.evicts}
+    leaving = {step.uid: making for making in found.values() for step in making.evicts}
     for step in plan.steps:
-        # Who is moved has a place in the world alone: the pod that will take it is not there yet.
-        if isinstance(step, Nominate) and (step.gang_key, "") in found and step.uid not in leaving:
+        if isinstance(step, Nominate) and step.uid in leaving:
+            leaving[step.uid].moved[step.uid] = step.node
+        elif isinstance(step, Nominate) and (step.gang_key, "") in found:
             found[step.gang_key, ""].nominates.append(step)
     return list(found.values())
 
