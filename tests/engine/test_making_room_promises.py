@@ -170,7 +170,7 @@ def test_whoever_is_moved_runs_again_and_so_does_whom_he_was_moved_for(events: l
     world, before = world_of(events), world_of(events)
     moved: set[str] = set()
     gangs: set[str] = set()
-    for plan in play(Loop(world, policy_of(CONSOLIDATE)), NOW, 6):
+    for plan in play(Loop(world, policy_of(CONSOLIDATE)), NOW, 15):
         for step in plan.steps:
             if isinstance(step, Evict):
                 moved.add(step.uid)

@@ -20,8 +20,8 @@ def test_small_work_moves_together_so_that_the_large_fits() -> None:
         nominate p n1
         nominate r1 n2
         cycle 2
-        bind r1 n2
         bind p n1
+        bind r1 n2
         """,
         ROOM,
         now="10m",
@@ -191,9 +191,9 @@ def test_a_place_that_was_freed_is_taken_by_nobody_else() -> None:
         evict a2 n1 for b1: queue b takes back what is its share
         nominate b1 n1
         cycle 2
+        bind b1 n1
         wait eager 1 full: …
         wait a2 1 full: …
-        bind b1 n1
         """,
         ROOM,
         cycles=2,

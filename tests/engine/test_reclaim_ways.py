@@ -131,8 +131,8 @@ def test_nobody_is_kept_back_whose_room_the_claim_needs() -> None:
         nominate g7-0 n0
         nominate g1 n1
         cycle 2
-        bind g7-0 n0
         bind g1 n1
+        bind g7-0 n0
         bind g4-0 n0
         bind g4-1 n1
         """,

@@ -287,6 +287,12 @@ class Session:
         """Keep the space of those that found no place after all, as it was kept before."""
         self._shift_nominations(gang, 1)
 
+    def release(self, shape: int, tasks: Int) -> None:
+        """Open the space that is nominated to tasks of one shape and one queue: they are about to take it."""
+        rows, counts = np.unique(self.snapshot.tasks.nominated[tasks], return_counts=True)
+        self.write("held", rows, self.columns["held"][rows] - counts[:, None] * self.snapshot.requests[shape])
+        self._charge_queue(shape, tasks, -1)
+
     def _shift_nominations(self, gang: int, sign: int) -> None:
         if not self._holding:
             return

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from phalanx.engine.holding import hold_for
+from phalanx.engine.landing import land
 from phalanx.engine.policy import Policy
 from phalanx.engine.round import Round, wait_behind
 from phalanx.engine.session import Session
@@ -26,8 +27,9 @@ class Allocate:
     def run(self, session: Session, policy: Policy) -> None:
         """Go through the units in order; equal single tasks in a row are decided at once."""
         units = gang_units(session.snapshot) if policy.groups else task_units(session.snapshot)
+        landed = land(session, policy, units)
         round_ = Round(session, policy, units)
-        turns = take_turns(session, policy, units)
+        turns = take_turns(session, policy, units, ~landed)
         while len(line := turns.line()):
             count = round_.decide(line, alone=turns.alone)
             if round_.blocked is not None and self.strict:
