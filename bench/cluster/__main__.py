@@ -71,7 +71,7 @@ def _huge(asked: Settings) -> None:
 
 
 def _reclaim(asked: Settings) -> None:
-    everybody = (reclaimers.NULL, reclaimers.PHALANX, *(reclaimers.PEERS if asked.peers else ()))
+    everybody = (reclaimers.NULL, reclaimers.PLACES, reclaimers.PHALANX, *(reclaimers.PEERS if asked.peers else ()))
     contenders = [each for each in everybody if not asked.only or each.name.lower().replace(" ", "-") in asked.only]
     for nodes in asked.reclaim:
         rows = []

@@ -63,8 +63,8 @@ def _null_job(name: str, _: str, node: str | None) -> list[Manifest]:
     return _pod(name, node, "null", {}, {})
 
 
-def _null(plane: ControlPlane, _: Path) -> dict[str, Sequence[str]]:
-    return {"null": python(str(Path(__file__).with_name("null_reclaimer.py")), str(plane.kubeconfig))}
+def _null(plane: ControlPlane, _: Path, *more: str) -> dict[str, Sequence[str]]:
+    return {"null": python(str(Path(__file__).with_name("null_reclaimer.py")), str(plane.kubeconfig), *more)}
 
 
 def _nothing(plane: ControlPlane, folder: Path, half: int) -> None:
@@ -124,6 +124,9 @@ def _yunikorn_prepare(plane: ControlPlane, _: Path, half: int) -> None:
 
 
 NULL = Reclaimer("API server alone", _null_job, _null, _nothing)
+PLACES = Reclaimer(
+    "API server alone with places", _null_job, lambda plane, path: _null(plane, path, "--places"), _nothing
+)
 PHALANX = Reclaimer("Phalanx", _phalanx_job, _phalanx, _phalanx_prepare)
 PEERS = (
     Reclaimer("Volcano", _volcano_job, peers.volcano, _volcano_prepare),
