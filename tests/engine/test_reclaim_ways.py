@@ -139,3 +139,19 @@ def test_nobody_is_kept_back_whose_room_the_claim_needs() -> None:
         ROOM,
         cycles=2,
     )
+
+
+def test_whoever_runs_in_a_queue_that_does_not_exist_is_left_alone() -> None:
+    """Between him and the claimant nothing is divided."""
+    check(
+        """
+        node  n0  gpu=2
+        queue q1  quota:gpu=2
+        pod   r   gpu=2 queue=gone on=n0 controlled
+        pod   p   gpu=2 queue=q1
+        """,
+        """
+        wait p 1 full: …
+        """,
+        ROOM,
+    )

@@ -37,7 +37,9 @@ class Reclaim:
         claim = claim_of(session, unit)
         if not session.snapshot.queues.resources or not claim.entitled():
             return False
-        mask = able(session, units) & (session.snapshot.running.queue[units.gang] != claim.leaf)
+        queue = session.snapshot.running.queue[units.gang]
+        # Whoever is in no queue that exists is on no side.
+        mask = able(session, units) & (queue != claim.leaf) & (queue >= 0)
         orders = tuple(plugin for plugin in policy.queue_orders if getattr(plugin, "finds_victims", False))
         fair = (victim for victim, _ in by_queue(session, orders, units, np.flatnonzero(mask)))
         search = _Search(session, policy, unit, units, steps, claim, orders)
