@@ -236,3 +236,31 @@ def contested(draw: st.DrawFn, *, teams: int) -> list[Event]:
     asking = draw(_wishing(crowd, "late", runs=False))
     found += [TaskSeen(replace(task, shape=replace(task.shape, priority=1), created=5.0)) for task in asking]
     return found
+
+
+@st.composite
+def pieces(draw: st.DrawFn) -> list[Event]:
+    """Draw a small cluster whose free space lies in pieces, and a gang that all of it together would be enough for."""
+    left = {f"n{number}": {GPU: draw(st.integers(2, 5)), "cpu": 8} for number in range(draw(st.integers(2, 6)))}
+    crowd = _Crowd(PLAIN, [GPU], left, scattered=False, leaves=["q0"])
+    found: list[Event] = [
+        NodeSeen(Node(name, allocatable={GPU: 1000 * has[GPU], "pods": 50})) for name, has in left.items()
+    ]
+    found.append(QueueSeen(Queue("q0", terms={GPU: Terms(0)})))
+    there = 0
+    for number in range(draw(st.integers(2, 9))):
+        tasks = [task for task in draw(_settled(crowd, draw(_wishing(crowd, f"g{number}", runs=True)))) if task.node]
+        there += len(tasks)
+        if there <= MOST:
+            found += [TaskSeen(task) for task in tasks]
+        if sum(has[GPU] for has in left.values()) < 6:
+            break
+    size, free = draw(st.sampled_from([1, 1, 2, 3])), [has[GPU] for has in left.values()]
+    least = next(gpus for gpus in range(1, 7) if sum(has // gpus for has in free) < size)
+    asked = Shape(((GPU, 1000 * draw(st.integers(least, max(least, min(sum(free) // size, 5))))), ("pods", 1)))
+    said = Membership("default/late", size)
+    found += [
+        TaskSeen(Task(f"late-{number}", "default", f"late-{number}", asked, created=5.0, queue="q0", membership=said))
+        for number in range(size)
+    ]
+    return found

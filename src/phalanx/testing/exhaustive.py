@@ -83,11 +83,14 @@ def copies_that_fit(left: Space, ask: Mapping[str, int]) -> int:
 
 
 def all_fit(left: Space, tasks: Sequence[Task]) -> bool:
-    """Tell whether there is a place for every task, by trying all of them."""
+    """Tell whether there is a place for every task, by trying all of them; of nodes that are alike, one."""
     if not tasks:
         return True
     first, rest = tasks[0], tasks[1:]
-    for here in left.values():
+    asked = added(*map(requests, tasks))
+    if any(sum(max(here.get(name, 0), 0) for here in left.values()) < amount for name, amount in asked.items()):
+        return False
+    for here in {tuple(sorted(here.items())): here for here in left.values()}.values():
         if all(here.get(name, 0) >= amount for name, amount in first.shape.requests):
             put(here, first, -1)
             fine = all_fit(left, rest)
@@ -142,6 +145,45 @@ def fewest(left: Space, ask: Mapping[str, int], copies: int, able: Sequence[Leav
         if copies_that_fit(without(left, chosen), ask) >= copies and legal(chosen):
             return sum(len(unit.tasks) for unit in chosen)
     return None
+
+
+def fewest_moved(left: Space, gang: Sequence[Task], able: Sequence[Leaving]) -> int | None:
+    """Return how few tasks must be moved so that a gang of equal tasks fits and they do; None: there is no way."""
+    # Whoever need not be moved could be moved to where he is: if moving all is no way, there is none.
+    if not able or not all_fit(without(left, able), largest_first([*gang, *tasks_of(able)])):
+        return None
+    ask = requests(gang[0])
+    for chosen in choices(able):
+        after = without(left, chosen)
+        if copies_that_fit(after, ask) >= len(gang) and all_fit(after, largest_first([*gang, *tasks_of(chosen)])):
+            return len(tasks_of(chosen))
+    raise AssertionError("all of them are one of the choices")
+
+
+def with_some_moved(left: Space, gang: Sequence[Task], able: Sequence[Leaving], legal: Legal) -> bool:
+    """Tell whether there is a way to take some units and to move others of them so that a gang fits, and the moved."""
+    for taken in choices(able):
+        moved = [unit for unit in able if unit not in taken and can_move(unit)]
+        after = without(left, [*taken, *moved])
+        enough = copies_that_fit(after, requests(gang[0])) >= len(gang)
+        if enough and (not taken or legal(taken)) and all_fit(after, largest_first([*gang, *tasks_of(moved)])):
+            return True
+    return False
+
+
+def can_move(unit: Leaving) -> bool:
+    """Tell whether all of a unit are made anew by a controller, and none says that it must stay."""
+    return all(task.controlled and task.movable for task in unit.tasks)
+
+
+def tasks_of(chosen: Iterable[Leaving]) -> list[Task]:
+    """Return the tasks of all these units."""
+    return [task for unit in chosen for task in unit.tasks]
+
+
+def largest_first(tasks: Sequence[Task]) -> list[Task]:
+    """Return tasks in the order in which they are packed soonest."""
+    return sorted(tasks, key=lambda task: -max(amount for _, amount in task.shape.requests))
 
 
 def without(left: Space, chosen: Iterable[Leaving]) -> Space:
