@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
@@ -12,12 +11,9 @@ from phalanx.engine.units import Unit
 from phalanx.engine.victims import VictimUnits
 from phalanx.model.axis import Bool, Int
 
-#: Of so many victims every set is tried: 255 placements at most.
-FEW = 8
-
 
 @dataclass(frozen=True, slots=True)
-class _Helps:
+class Helps:
     """What victims would free for copies of one shape, per victim and node on which it has tasks."""
 
     #: Rows of the victim units.
@@ -32,29 +28,21 @@ class _Helps:
     gained: Int
 
 
-def helpful_lines(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> Iterator[list[int]]:
+def helpful_lines(helps: Helps, units: VictimUnits, wanted: int) -> Iterator[list[int]]:
     """Yield lines of victims, each once the one before it was of no use.
 
     First whoever helps most. Then node after node, those that cost least for a copy first: where units of two nodes are
-    taken in turn, what may be taken is used up before either is cleared. Then the same from the second node on. Where
-    few could help at all, every set of them.
+    taken in turn, what may be taken is used up before either is cleared. Then the same from the second node on.
     """
-    helps = _helps(session, unit, units, mask)
     if len(helps.chosen):
-        yield _most_helpful(helps, units, len(unit.tasks))
+        yield most_helpful(helps, units, wanted)
         nodes = _cheapest(helps, units)
         for first in range(min(2, len(nodes))):
             yield _node_by_node(helps, np.roll(nodes, -first))
-        yield from every_set(sorted(_most_helpful(helps, units, len(unit.tasks))))
 
 
-def every_set(victims: list[int]) -> Iterator[list[int]]:
-    """Yield every set of these, small ones first, if they are few."""
-    for size in range(1, len(victims) + 1 if len(victims) <= FEW else 1):
-        yield from map(list, combinations(victims, size))
-
-
-def _helps(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> _Helps:
+def helps_of(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> Helps:
+    """Return what each of these victims would free for copies of the unit's first task."""
     snapshot, running = session.snapshot, session.snapshot.running
     ask = snapshot.requests[snapshot.tasks.shape[unit.tasks[0]]]
     wanted = np.flatnonzero(ask)
@@ -78,10 +66,10 @@ def _helps(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> _Hel
     # Only what a node lacks counts: every pod frees the place of a pod.
     lacks = now[node] < ask[wanted]
     part = np.asarray(np.where(lacks, frees * 1000 // ask[wanted], 0).max(axis=1, initial=0), np.int64)
-    return _Helps(chosen, of, node, part, copies(now[node] + frees) - there[node], copies(empty) - there)
+    return Helps(chosen, of, node, part, copies(now[node] + frees) - there[node], copies(empty) - there)
 
 
-def _most_helpful(helps: _Helps, units: VictimUnits, wanted: int) -> list[int]:
+def most_helpful(helps: Helps, units: VictimUnits, wanted: int) -> list[int]:
     """Return the victims by how many of the wanted copies their nodes take without them, alone or with others.
 
     Of those who help equally the smallest goes first: a large gang is not taken where a small one is enough.
@@ -97,14 +85,14 @@ def _most_helpful(helps: _Helps, units: VictimUnits, wanted: int) -> list[int]:
     return line
 
 
-def _cheapest(helps: _Helps, units: VictimUnits) -> Int:
+def _cheapest(helps: Helps, units: VictimUnits) -> Int:
     """Return the nodes on which copies can be gained, by what leaves in all for one of them."""
     leaving = np.bincount(helps.node, units.count[helps.chosen][helps.of], len(helps.gained))
     nodes = np.flatnonzero(helps.gained > 0)
     return nodes[np.argsort((leaving / np.maximum(helps.gained, 1))[nodes], kind="stable")]
 
 
-def _node_by_node(helps: _Helps, nodes: Int) -> list[int]:
+def _node_by_node(helps: Helps, nodes: Int) -> list[int]:
     """Return the victims by the first of these nodes that they are on; who loses least elsewhere comes first."""
     rank = np.full(len(helps.gained), len(nodes))
     rank[nodes] = np.arange(len(nodes))

@@ -25,9 +25,9 @@ class Steps:
     left: int
     stopped: bool = False
 
-    def take(self) -> bool:
-        """Take a step; tell whether there was one left."""
-        self.left -= 1
+    def take(self, count: int = 1) -> bool:
+        """Take a step, or so many; tell whether there were as many left."""
+        self.left -= count
         self.stopped = self.stopped or self.left < 0
         return not self.stopped
 
@@ -94,7 +94,7 @@ def tried(session: Session, policy: Policy, unit: Unit) -> list[Kept] | None:
     start = session.checkpoint()
     # First: what is promised to the unit itself must not count against it.
     session.release_nominations(unit.gang)
-    if _forbidden(session, policy, unit):
+    if forbidden(session, policy, unit):
         session.rollback(start)
         return None
     noted = len(session.log)
@@ -154,14 +154,15 @@ def _with_bounds(
         return chosen
     session.release_nominations(unit.gang)
     session.evict(tasks_of(units, chosen))
-    while others and _forbidden(session, policy, unit):
+    while others and forbidden(session, policy, unit):
         chosen = [*chosen, others.pop(0)]
         session.evict(units.tasks(chosen[-1]))
     session.rollback(start)
     return chosen
 
 
-def _forbidden(session: Session, policy: Policy, unit: Unit) -> bool:
+def forbidden(session: Session, policy: Policy, unit: Unit) -> bool:
+    """Tell whether some veto keeps a unit from starting now, wherever."""
     return any(veto.check(session, unit, None) is not None for veto in policy.vetoes)
 
 

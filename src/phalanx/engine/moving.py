@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from phalanx.engine.placing import find
+from phalanx.engine.placing import find, fit_there
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Moved, Session
 from phalanx.engine.units import Unit
@@ -19,8 +19,11 @@ def movable(session: Session, units: VictimUnits) -> Bool:
     return may
 
 
-def move(session: Session, policy: Policy, moved: Int) -> bool:
-    """Keep a place for everybody who is moved, the largest first; tell whether all found one."""
+def move(session: Session, policy: Policy, moved: Int, known: dict[int, Int] | None = None) -> bool:
+    """Keep a place for everybody who is moved, the largest first; tell whether all found one.
+
+    `known`: nodes by shape, where somebody has found places for all of them already.
+    """
     running, table = session.snapshot.running, session.snapshot.queues
     shapes, counts = np.unique(running.shape[moved], return_counts=True)
     size = session.snapshot.requests[shapes] / np.maximum(session.snapshot.nodes.allocatable.max(axis=0), 1)
@@ -30,8 +33,9 @@ def move(session: Session, policy: Policy, moved: Int) -> bool:
     try:
         # A loop over the shapes of who is moved; all of one shape are placed at once.
         for at in np.argsort(-size.max(axis=1), kind="stable").tolist():
-            nodes = find(session, policy, int(shapes[at]), int(counts[at]))
-            if len(nodes) < counts[at]:
+            shape = int(shapes[at])
+            nodes = find(session, policy, shape, int(counts[at])) if known is None else known[shape]
+            if len(nodes) < counts[at] or (known is not None and not fit_there(session, policy, shape, nodes)):
                 return False
             session.take(int(shapes[at]), NOBODY, nodes)
             session.log.append(Moved(moved[running.shape[moved] == shapes[at]], nodes))

@@ -25,7 +25,7 @@ def room(session: Session, policy: Policy, shape: int) -> Int:
     """Return how many copies each node may still take: the MIN of all filters."""
 
     def answer() -> Int:
-        least: Int = _static_room(session, policy, shape)
+        least: Int = static_room(session, policy, shape)
         for plugin in policy.filters:
             if not plugin.static:
                 least = np.minimum(least, plugin.room(session, shape))
@@ -34,7 +34,7 @@ def room(session: Session, policy: Policy, shape: int) -> Int:
     return session.once(("room", shape), answer)
 
 
-def _static_room(session: Session, policy: Policy, shape: int) -> Int:
+def static_room(session: Session, policy: Policy, shape: int) -> Int:
     """Return the MIN of the filters whose answer no placement changes, shared by shapes equal in what they read."""
     statics = [plugin for plugin in policy.filters if plugin.static]
     keys = tuple(_read_by(session, plugin, shape) for plugin in statics)
@@ -76,6 +76,12 @@ def find(session: Session, policy: Policy, shape: int, count: int) -> Int:
         roomy = session.candidates = np.flatnonzero(free > 0)
         return by_count(free, count, lambda nodes, copies: score(session, policy, shape, nodes, copies), roomy)
     return _one_by_one(session, policy, shape, count)
+
+
+def fit_there(session: Session, policy: Policy, shape: int, nodes: Int) -> bool:
+    """Tell whether copies of a shape may go to these very nodes, entry by entry."""
+    rows, counts = np.unique(nodes, return_counts=True)
+    return bool((room(session, policy, shape)[rows] >= counts).all())
 
 
 def _one_by_one(session: Session, policy: Policy, shape: int, count: int) -> Int:

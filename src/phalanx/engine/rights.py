@@ -144,6 +144,44 @@ class Taken:
         self.units.setdefault((mine, theirs), set()).add(tuple(gives.tolist()))
 
 
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Whether units may be taken together, in some order. Answers are remembered: most sets give the same.
+
+    What one side has only becomes less, so whatever may be taken last may be taken before. It is enough that some unit
+    may be the last. What other sides give is not counted on.
+    """
+
+    claim: Claim
+    orders: tuple[QueueOrder, ...]
+    known: dict[tuple[int, int, frozenset[tuple[int, ...]], tuple[int, ...]], bool] = field(
+        default_factory=dict[tuple[int, int, frozenset[tuple[int, ...]], tuple[int, ...]], bool]
+    )
+
+    def may_take(self, sides: list[tuple[int, int]], gives: Int) -> bool:
+        """Tell whether units may be taken that give so much, each from its side."""
+        # A loop over the sides of a dozen units.
+        return all(self._from_side(*side, gives[[other == side for other in sides]]) for side in dict.fromkeys(sides))
+
+    def _from_side(self, mine: int, theirs: int, gives: Int) -> bool:
+        kinds, total = frozenset(map(tuple, gives.tolist())), gives.sum(axis=0)
+        key = (mine, theirs, kinds, tuple(total.tolist()))
+        if key not in self.known:
+            self.known[key] = any(self._with_last(mine, theirs, total, np.array(last), set(kinds)) for last in kinds)
+        return self.known[key]
+
+    def _with_last(self, mine: int, theirs: int, total: Int, last: Int, kinds: set[tuple[int, ...]]) -> bool:
+        session, claim, row = self.claim.session, self.claim, np.array([theirs])
+        start = session.checkpoint()
+        session.write("queue_allocated", row, session.columns["queue_allocated"][row] - (total - last))
+        legal = claim.may_take(mine, theirs, last, [0] * len(last)) and claim.goes_first(
+            self.orders, mine, theirs, last
+        )
+        legal = legal and (claim.within_quota(mine) or not claim.may_return(theirs, last, kinds))
+        session.rollback(start)
+        return legal
+
+
 def claim_of(session: Session, unit: Unit) -> Claim:
     """Return what a waiting unit asks for, as a claim of its queue."""
     snapshot = session.snapshot

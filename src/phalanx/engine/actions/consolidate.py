@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from phalanx.engine.budgets import affords_together
-from phalanx.engine.lines import every_set
-from phalanx.engine.making_room import Room, Steps, carry_out, needed, tasks_of, tried
+from phalanx.engine.few import few_of
+from phalanx.engine.making_room import Room, Steps, carry_out, forbidden, needed, tasks_of, tried
 from phalanx.engine.moving import movable, move
 from phalanx.engine.policy import Policy
 from phalanx.engine.rights import claim_of, claimed_by
@@ -17,6 +16,7 @@ from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
 from phalanx.engine.victims import VictimUnits, able
+from phalanx.engine.ways import Ways
 from phalanx.model.axis import Int
 
 
@@ -54,11 +54,12 @@ class Consolidate:
         """Make room for one unit, if there is room enough in all and only its pieces lie apart."""
         if not session.snapshot.gangs.preemptible[unit.gang] or not _enough(session, unit):
             return False
-        if any(veto.check(session, unit, None) is not None for veto in policy.vetoes):
+        if forbidden(session, policy, unit):
             # Whoever is moved comes back, so moving gives nobody room below a bound.
             return False
-        start = session.checkpoint()
-        for victims in self._choices(session, unit, units):
+        start, why = session.checkpoint(), "moved together with others, so that it fits"
+        mine = self._mine(session, units)
+        for victims in self._choices(session, unit, units, mine):
             if not steps.take():
                 break
             session.evict(tasks_of(units, victims))
@@ -67,19 +68,29 @@ class Consolidate:
             if places is None:
                 continue
             room = Room(needed(session, units, victims, places), places, victims)
-            carry_out(session, unit, room, units, self.name, "moved together with others, so that it fits")
+            carry_out(session, unit, room, units, self.name, why)
             if room.victims and move(session, policy, tasks_of(units, room.victims)):
                 return True
             session.rollback(start)
-        return False
+        few = few_of(session, policy, unit, units, mine, steps)
+        return few is not None and Ways(session, policy, units, few, steps, self.name, why).by_moving(
+            np.ones(len(mine), np.bool_), None, self._most(session)
+        )
 
-    def _choices(self, session: Session, unit: Unit, units: VictimUnits) -> Iterator[list[int]]:
-        """Yield sets of victims: whoever is on the nodes that are cheapest to clear, of growing number."""
+    def _most(self, session: Session) -> int:
+        return len(session.snapshot.running) if isinstance(self.moves, str) else self.moves
+
+    def _mine(self, session: Session, units: VictimUnits) -> Int:
+        """Return who may be moved."""
         snapshot, running = session.snapshot, session.snapshot.running
         mask = able(session, units) & movable(session, units)
         protected = np.array([queue.preempt_min_runtime or 0.0 for queue in snapshot.queues.queues] or [0.0])
         safe = snapshot.now < running.started[units.gang] + protected[running.queue[units.gang]]
-        mine = np.flatnonzero(mask & ~safe & (running.queue[units.gang] >= 0))
+        return np.flatnonzero(mask & ~safe & (running.queue[units.gang] >= 0))
+
+    def _choices(self, session: Session, unit: Unit, units: VictimUnits, mine: Int) -> Iterator[list[int]]:
+        """Yield sets of victims: whoever is on the nodes that are cheapest to clear, of growing number."""
+        snapshot, running = session.snapshot, session.snapshot.running
         if not len(mine):
             return
         tasks = tasks_of(units, mine.tolist())
@@ -88,11 +99,10 @@ class Consolidate:
         gained = _gained(session, unit, tasks)
         cheapest = _cheapest(session, units, mine[of], on)
         cheapest = cheapest[gained[cheapest] > 0]
-        most = len(running) if isinstance(self.moves, str) else self.moves
+        most = self._most(session)
         windows = _windows(cheapest, gained, len(unit.tasks) - _there(session, unit))
-        by_node = (np.unique(mine[of[np.isin(on, window)]]) for window in windows)
-        # Last, where few may be moved at all, every set of them.
-        for chosen in chain(by_node, map(np.array, every_set(mine.tolist()))):
+        for window in windows:
+            chosen = np.unique(mine[of[np.isin(on, window)]])
             # Of a gang whose minimum goes nothing stays.
             cores = units.gang[chosen[units.core[chosen]]]
             whole = np.union1d(chosen, mine[np.isin(units.gang[mine], cores)]).tolist()

@@ -6,16 +6,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.lines import helpful_lines
+from phalanx.engine.few import FEW, few_of
+from phalanx.engine.lines import helpful_lines, helps_of, most_helpful
 from phalanx.engine.making_room import Room, Steps, carry_out, make_room, tasks_of
 from phalanx.engine.moving import movable, move, within_limits
 from phalanx.engine.plugin import QueueOrder
 from phalanx.engine.policy import Policy
-from phalanx.engine.rights import Claim, Taken, claim_of
+from phalanx.engine.rights import Claim, Taken, Together, claim_of
 from phalanx.engine.session import Session
 from phalanx.engine.taking import Taking
 from phalanx.engine.units import Unit
 from phalanx.engine.victims import VictimUnits, able, by_queue, may_follow, whole_without
+from phalanx.engine.ways import Ways
+from phalanx.model.axis import Bool, Int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,37 @@ class Reclaim:
         if self._along(search, self._legal(search, fair, Taken(claim, in_order=True))):
             return True
         # What is taken first may be all that may be taken, and of no help: then whoever helps most comes first.
-        lines = helpful_lines(session, unit, units, mask)
-        return any(self._along(search, self._legal(search, line, Taken(claim, in_order=False))) for line in lines)
+        helps, wanted = helps_of(session, unit, units, mask), len(unit.tasks)
+        lines = helpful_lines(helps, units, wanted)
+        if any(self._along(search, self._legal(search, line, Taken(claim, in_order=False))) for line in lines):
+            return True
+        chosen = np.flatnonzero(mask)
+        if len(chosen) > FEW:
+            chosen = np.sort(np.array(most_helpful(helps, units, wanted), np.int64))
+        return self._by_sets(search, chosen) if 0 < len(chosen) <= FEW else False
+
+    def _by_sets(self, search: "_Search", chosen: Int) -> bool:
+        """Make room for one unit with any set of these few."""
+        session, units = search.session, search.units
+        queues = session.snapshot.running.queue[units.gang[chosen]].tolist()
+        sides = {
+            victim: side
+            for victim, queue in zip(chosen.tolist(), queues, strict=True)
+            if (side := search.claim.parting(queue)) and not self._protected(session, units, victim, side[1])
+        }
+        few = few_of(session, search.policy, search.unit, units, np.array(list(sides), np.int64), search.steps)
+        if few is None:
+            return False
+        together = Together(search.claim, search.orders)
+
+        def legal(taken: Bool) -> bool:
+            victims = few.chosen[taken].tolist()
+            return together.may_take([sides[victim] for victim in victims], units.gives[victims])
+
+        ways = Ways(session, search.policy, units, few, search.steps, self.name, self._why(session, search.unit))
+        may_move = movable(session, units)[few.chosen]
+        most = len(session.snapshot.running)
+        return ways.by_taking(legal) or (self.moving and ways.by_moving(may_move, legal, most))
 
     def _along(self, search: "_Search", line: Iterator[int]) -> bool:
         """Make room for one unit with victims of one line."""

@@ -1,0 +1,155 @@
+"""Few: where few could leave, all sets of them are judged at once, and the promising ones are looked at one by one.
+
+Lines of victims miss ways: whoever stands first may use up what may be taken, or be in the way of others. Of at most
+a dozen there are 4,096 sets; which of them could be enough is one expression over the nodes that they are on.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from phalanx.engine.kernels.packing import pack
+from phalanx.engine.making_room import Steps, tasks_of
+from phalanx.engine.placing import static_room
+from phalanx.engine.plugin import UNLIMITED
+from phalanx.engine.policy import Policy
+from phalanx.engine.session import Session
+from phalanx.engine.units import Unit
+from phalanx.engine.victims import VictimUnits
+from phalanx.model.axis import Bool, Int
+
+#: Of so many units every set is judged.
+FEW = 12
+#: Nodes beside those of the units on which tasks of one shape may find a place, where a packing is needed.
+OTHERS = 64
+#: Sets times nodes that are judged at once: beyond that too many nodes matter.
+CELLS = 2**18
+#: Of these as many cost as much as one placement that is tried.
+CELLS_OF_A_STEP = 2**12
+#: Looks at a node in one packing.
+LOOKS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Few:
+    """A few victims, the nodes that matter to them, and the kinds of tasks that need a place: theirs and the unit's."""
+
+    unit: Unit
+    chosen: Int
+    #: [set, victim]: every set that splits no gang and that the budgets allow, fewest tasks first, of equally many
+    #: those without the important. The empty one is first.
+    sets: Bool
+    #: Those of the victims, and others.
+    nodes: Int
+    #: [node, resource] now, and [victim, node, resource] what is more without each.
+    space: Int
+    frees: Int
+    #: Per kind: what one asks for, [kind, node] how many may be there at most, and which shapes it is made of.
+    asks: Int
+    caps: Int
+    kind_of: dict[int, int]
+    #: [kind]: how many fit on all nodes that no victim is on.
+    elsewhere: Int
+    #: [kind]: how many the unit has; [victim, kind]: how many each victim has.
+    wants: Int
+    moves: Int
+
+    def enough(self, leaving: Bool, moved: Bool) -> Bool:
+        """Return for which of these [set, victim] there may be enough space, as far as one kind at a time can tell."""
+        # Only the nodes of the victims differ from set to set.
+        theirs = self.frees.any(axis=(0, 2))
+        space = self.space[theirs] + np.tensordot(leaving.astype(np.int64), self.frees[:, theirs], 1)
+        fine = np.ones(len(leaving), np.bool_)
+        # A loop over the kinds, which are few.
+        for ask, cap, elsewhere in zip(self.asks, self.caps, self.elsewhere.tolist(), strict=True):
+            # Where one of these goes, one of this kind could go.
+            harder = (self.asks >= ask).all(axis=1) & (self.caps <= cap).all(axis=1)
+            need = self.wants[harder].sum() + moved @ self.moves[:, harder].sum(axis=1)
+            if need.any():
+                fine &= elsewhere + _copies(space, ask, cap[theirs]).sum(axis=1) >= need
+        return fine
+
+    def packed(self, leaving: Bool, moved: Bool) -> dict[int, Int] | None:
+        """Return the nodes for each kind once these have left, for the unit first and then for whoever is moved."""
+        space = self.space + np.tensordot(leaving.astype(np.int64), self.frees, 1)
+        found = pack(space, self.asks, self.wants + moved @ self.moves, self.caps, LOOKS)
+        return None if found is None else {kind: self.nodes[nodes] for kind, nodes in enumerate(found)}
+
+
+def few_of(session: Session, policy: Policy, unit: Unit, units: VictimUnits, chosen: Int, steps: Steps) -> Few | None:
+    """Return what is to know about these victims; None: they are too many, on too many nodes, or of no help at all."""
+    if not 0 < len(chosen) <= FEW or steps.stopped:
+        return None
+    snapshot, running = session.snapshot, session.snapshot.running
+    tasks = tasks_of(units, chosen.tolist())
+    of = np.repeat(np.arange(len(chosen)), units.count[chosen])
+    shapes, at = np.unique(np.append(snapshot.tasks.shape[unit.tasks], running.shape[tasks]), return_inverse=True)
+    asks = snapshot.requests[shapes]
+    columns = np.flatnonzero(asks.any(axis=0))
+    start = session.checkpoint()
+    # What is promised to the unit itself does not count against it.
+    session.release_nominations(unit.gang)
+    now = (session.columns["free"] + session.columns["releasing"] - session.columns["held"])[:, columns]
+    session.rollback(start)
+    theirs = np.unique(running.node[tasks])
+    cells = len(theirs) * 2 ** len(chosen)
+    if cells > CELLS or not steps.take(1 + cells // CELLS_OF_A_STEP):
+        return None
+    room = np.array([static_room(session, policy, shape) for shape in shapes.tolist()])
+    fits = np.array([_copies(now, ask, most) for ask, most in zip(asks[:, columns], room, strict=True)])
+    fits[:, theirs] = 0
+    # Each task may be in the way of another: there must be as many nodes for each shape as there are tasks in all.
+    nodes = np.unique(np.concatenate([theirs, *(_most(one, min(len(at), OTHERS)) for one in fits)]))
+    frees = np.zeros((len(chosen), len(nodes), len(columns)), np.int64)
+    np.add.at(frees, (of, np.searchsorted(nodes, running.node[tasks])), running.requests[tasks][:, columns])
+    # Shapes that differ in nothing that counts here are of one kind.
+    rows = np.hstack([asks[:, columns], room[:, nodes], np.minimum(fits.sum(axis=1), UNLIMITED)[:, None]])
+    kinds, kind = np.unique(rows, axis=0, return_inverse=True)
+    kind = kind.reshape(-1)
+    wants = np.bincount(kind[at[: len(unit.tasks)]], minlength=len(kinds))
+    moves = np.zeros((len(chosen), len(kinds)), np.int64)
+    np.add.at(moves, (of, kind[at[len(unit.tasks) :]]), 1)
+    asks, caps, elsewhere = np.split(kinds, [len(columns), kinds.shape[1] - 1], axis=1)
+    kind_of = dict(zip(shapes.tolist(), kind.tolist(), strict=True))
+    everybody, nobody = np.ones((1, len(chosen)), np.bool_), np.zeros((1, len(chosen)), np.bool_)
+    few = Few(unit, chosen, everybody, nodes, now[nodes], frees, asks, caps, kind_of, elsewhere[:, 0], wants, moves)
+    if not few.enough(everybody, nobody).all():
+        return None
+    return replace(few, sets=_sets(session, units, chosen))
+
+
+def _copies(space: Int, ask: Int, most: Int) -> Int:
+    """Return how many of one kind fit, from [..., node, resource]."""
+    wanted = np.flatnonzero(ask)
+    fits = (space[..., wanted] // ask[wanted]).min(axis=-1, initial=UNLIMITED)
+    return np.asarray(np.maximum(np.minimum(fits, most), 0), np.int64)
+
+
+def _most(fits: Int, count: int) -> Int:
+    """Return so many nodes with room, those with most of it."""
+    least = max(int(np.partition(fits, -count)[-count]), 1) if count < len(fits) else 1
+    more = np.flatnonzero(fits > least)
+    return np.append(more, np.flatnonzero(fits == least)[: max(count - len(more), 0)])
+
+
+def _sets(session: Session, units: VictimUnits, chosen: Int) -> Bool:
+    """Return every set of these victims that may leave together, the empty one too."""
+    running, count = session.snapshot.running, len(chosen)
+    numbers = np.arange(2**count)
+    member = (numbers[:, None] >> np.arange(count) & 1).astype(np.bool_)
+    fine = np.ones(len(member), np.bool_)
+    gangs = units.gang[chosen]
+    # A loop over the minimums among a dozen victims: each leaves only with all that its gang has.
+    for core in np.flatnonzero(units.core[chosen] & (units.count[chosen] < running.count[gangs])).tolist():
+        leaving = member[:, gangs == gangs[core]] @ units.count[chosen][gangs == gangs[core]]
+        fine &= ~member[:, core] | (leaving == running.count[gangs[core]])
+    budgets = session.columns["budgets"]
+    needs = np.zeros((count, len(budgets)), np.int64)
+    at = np.searchsorted(chosen, units.needs.unit)
+    mine = np.append(chosen, -1)[at] == units.needs.unit
+    np.add.at(needs, (at[mine], units.needs.budget[mine]), units.needs.count[mine])
+    fine &= (member @ needs <= budgets).all(axis=1)
+    # Victims stand in the order in which they are given up, so the higher number has the more important one.
+    order = np.lexsort([numbers, member @ units.count[chosen]])
+    sets: Bool = member[order[fine[order]]]
+    return sets
