@@ -1,14 +1,19 @@
 """On small clusters every way to make room is tried: what our search finds is compared with all of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from phalanx.engine.policy import Policy
 from phalanx.loop import Loop
-from phalanx.model.events import Event, TaskSeen
+from phalanx.model.budget import Budget, Portion
+from phalanx.model.events import BudgetSeen, Event, TaskSeen
 from phalanx.model.plan import Evict, Nominate
+from phalanx.model.selectors import LabelSelector, Requirement
 from phalanx.model.task import Task
 from phalanx.testing import exhaustive
 from phalanx.testing.crowds import GPU, contested, pieces
@@ -113,6 +118,26 @@ def test_preemption_finds_a_way_whenever_there_is_one_and_nobody_leaves_in_vain(
     ]
     assume(case.able)
     check_against_all(case, lambda _: True, policy_of(PREEMPT))
+
+
+@FEW
+@given(contested(teams=1), st.integers(0, 4), st.sets(st.integers(0, 11), min_size=1))
+def test_preemption_finds_a_way_within_a_budget(events: list[Event], spared: int, under: set[int]) -> None:
+    names = {f"default/g{number}" for number in under}
+    seen = [replace(one.task, labels={"app": "web"}) for one in events if _is_of(one, names)]
+    web = LabelSelector((Requirement("app", "In", ("web",)),))
+    budget = BudgetSeen(Budget("default", "b", web, maximum=Portion(spared)))
+    case = small([*(one for one in events if not _is_of(one, names)), *map(TaskSeen, seen), budget])
+    assume(case.able)
+
+    def legal(chosen: Sequence[Leaving]) -> bool:
+        return sum(bool(task.labels) for task in exhaustive.tasks_of(chosen)) <= spared
+
+    check_against_all(case, legal, policy_of(PREEMPT))
+
+
+def _is_of(event: Event, names: set[str]) -> TypeGuard[TaskSeen]:
+    return isinstance(event, TaskSeen) and gang_name(event.task) in names
 
 
 def claimed(case: Small, policy: Policy) -> exhaustive.Legal:
