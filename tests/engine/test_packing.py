@@ -51,3 +51,12 @@ def test_it_gives_up_after_so_many_looks() -> None:
     counts, caps = np.array([12, 13]), np.full((2, 12), 99)
     assert pack(space, ask, counts, caps, looks=50) is None
     assert pack(space, ask, np.array([12, 12]), caps, looks=50) is not None
+
+
+def test_more_nodes_than_a_recursion_would_stand() -> None:
+    """The second kind fits on the first node alone, if the first kind goes to the last, which is tried last."""
+    nodes = 3000
+    space = np.array([[10 + number, int(not number)] for number in range(nodes)])
+    asks, counts = np.array([[10, 0], [10, 1]]), np.array([nodes - 1, 1])
+    found = pack(space, asks, counts, np.ones((2, nodes), np.int64), looks=10 * nodes)
+    assert found == [list(range(1, nodes)), [0]]

@@ -27,7 +27,7 @@ CELLS = 2**18
 #: Of these as many cost as much as one placement that is tried.
 CELLS_OF_A_STEP = 2**12
 #: Looks at a node in one packing.
-LOOKS = 2000
+LOOKS = 4000
 
 
 @dataclass(frozen=True, slots=True)

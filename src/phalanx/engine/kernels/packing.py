@@ -68,23 +68,25 @@ class _Search:
         after.reverse()
         most = [fit for fit, _, _ in nodes]
         alike = [at > 0 and self._alike(nodes[at - 1], nodes[at]) for at in range(len(nodes))]
+        # How many copies the first nodes have. Without recursion: there may be more nodes than it allows.
         chosen: list[int] = []
-
-        def spread(rest: int) -> Iterator[list[tuple[int, int]]]:
-            at = len(chosen)
+        rest, deeper = count, True
+        while self.looks > 0:
             self.looks -= 1
-            if self.looks < 0 or rest > after[at]:
-                return
-            if not rest:
+            at = len(chosen)
+            if deeper and not rest:
                 yield [(nodes[index][2], copies) for index, copies in enumerate(chosen) if copies]
-                return
-            bound = min(most[at], rest, chosen[-1] if alike[at] else rest)
-            for copies in range(bound, -1, -1):
-                chosen.append(copies)
-                yield from spread(rest - copies)
-                chosen.pop()
-
-        yield from spread(count)
+                deeper = False
+            elif deeper and rest <= after[at]:
+                chosen.append(min(most[at], rest, chosen[-1] if alike[at] else rest))
+                rest -= chosen[-1]
+            else:
+                while chosen and not chosen[-1]:
+                    chosen.pop()
+                if not chosen:
+                    return
+                chosen[-1] -= 1
+                rest, deeper = rest + 1, True
 
     def _alike(self, one: tuple[int, list[int], int], other: tuple[int, list[int], int]) -> bool:
         return one[1] == other[1] and all(caps[one[2]] == caps[other[2]] for caps in self.caps)
