@@ -153,6 +153,17 @@ class Veto(Protocol):
         ...
 
 
+@runtime_checkable
+class Victim(Protocol):
+    """Who may be evicted or moved for a waiting gang. A unit leaves only if all its tasks may."""
+
+    name: ClassVar[str]
+
+    def mask(self, session: Session, gang: int) -> Bool:
+        """Return, per row of the running table, whether it may leave for this row of the gang table."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Heads:
     """The unit that stands first in each of some queues, and what it asks for."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Veto
+from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Veto, Victim
 from phalanx.engine.session import Session
 from phalanx.engine.share import Share
 
@@ -46,6 +46,7 @@ class Policy:
     orders: tuple[Order, ...] = field(init=False, repr=False)
     queue_orders: tuple[QueueOrder, ...] = field(init=False, repr=False)
     vetoes: tuple[Veto, ...] = field(init=False, repr=False)
+    victims: tuple[Victim, ...] = field(init=False, repr=False)
     #: Vetoes that only count.
     counting: tuple[Any, ...] = field(init=False, repr=False)
     #: Some veto looks at each unit by itself.
@@ -68,6 +69,7 @@ class Policy:
             "orders": tuple(plugin for plugin in plugins if isinstance(plugin, Order)),
             "queue_orders": _queue_orders(plugins),
             "vetoes": vetoes,
+            "victims": tuple(plugin for plugin in plugins if isinstance(plugin, Victim)),
             "counting": tuple(veto for veto in vetoes if hasattr(veto, "copies")),
             "choosy": any(not hasattr(veto, "copies") for veto in vetoes),
             "noting": tuple(plugin for plugin in plugins if type(plugin).refused is not Plugin.refused),

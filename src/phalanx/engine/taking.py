@@ -44,7 +44,8 @@ class Taking:
         victims = session.once("victims", lambda: victim_units(session.snapshot), static=True)
         steps = Steps(policy.search_steps)
         turns = take_turns(session, policy, waiting, homeless)
-        kinds = alike(session, waiting, homeless, waiting.priority)
+        # A plugin may let somebody go for one gang and not for another that is equal to it.
+        kinds = alike(session, waiting, homeless & (not policy.victims), waiting.priority)
         #: Where nobody was found for a unit, nobody is found for one that is equal to it.
         failed: dict[int, int] = {}
         untried: set[int] = set()

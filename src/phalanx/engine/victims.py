@@ -10,6 +10,7 @@ import numpy as np
 
 from phalanx.engine.budgets import Needs, affordable, affords, needs_of
 from phalanx.engine.plugin import QueueOrder
+from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.engine.turns import Turns
 from phalanx.model.axis import Bool, Int
@@ -71,11 +72,16 @@ def victim_units(snapshot: Snapshot) -> VictimUnits:
     )
 
 
-def able(session: Session, units: VictimUnits) -> Bool:
-    """Return who may be a victim of anybody: preemptible, not gone already, not under two budgets, within its own."""
+def able(session: Session, policy: Policy, units: VictimUnits, gang: int) -> Bool:
+    """Return who may leave for a gang: preemptible, not gone already, not under two budgets, within its own.
+
+    And whom every plugin lets go that has a word in it.
+    """
     running = session.snapshot.running
     # Summed over the tasks of each unit.
     barred = (running.budget == OVERBUDGETED) | (session.columns["evicted"] > 0)
+    for plugin in policy.victims:
+        barred |= ~plugin.mask(session, gang)
     added = np.concatenate([np.zeros(1, np.int64), np.cumsum(barred)])
     free: Bool = added[units.first + units.count] == added[units.first]
     # Whoever gets a task in this plan is not robbed of others in the same plan: the new one would stay behind.

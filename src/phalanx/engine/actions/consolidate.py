@@ -58,7 +58,7 @@ class Consolidate:
             # Whoever is moved comes back, so moving gives nobody room below a bound.
             return False
         start, why = session.checkpoint(), "moved together with others, so that it fits"
-        mine = self._mine(session, units)
+        mine = self._mine(session, policy, units, unit.gang)
         for victims in self._choices(session, unit, units, mine):
             if not steps.take():
                 break
@@ -80,10 +80,10 @@ class Consolidate:
     def _most(self, session: Session) -> int:
         return len(session.snapshot.running) if isinstance(self.moves, str) else self.moves
 
-    def _mine(self, session: Session, units: VictimUnits) -> Int:
-        """Return who may be moved."""
+    def _mine(self, session: Session, policy: Policy, units: VictimUnits, gang: int) -> Int:
+        """Return who may be moved for a gang."""
         snapshot, running = session.snapshot, session.snapshot.running
-        mask = able(session, units) & movable(session, units)
+        mask = able(session, policy, units, gang) & movable(session, units)
         protected = np.array([queue.preempt_min_runtime or 0.0 for queue in snapshot.queues.queues] or [0.0])
         safe = snapshot.now < running.started[units.gang] + protected[running.queue[units.gang]]
         return np.flatnonzero(mask & ~safe & (running.queue[units.gang] >= 0))

@@ -44,7 +44,7 @@ class Preempt:
 
     def _attempt(self, session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> bool:
         """Make room for one unit."""
-        below, why = self._below(session, unit, units), self._why(session, unit)
+        below, why = self._below(session, policy, unit, units), self._why(session, unit)
         room = make_room(session, policy, unit, units, self._line(session, units, below, steps), steps)
         if room is not None:
             carry_out(session, unit, room, units, self.name, why)
@@ -57,11 +57,11 @@ class Preempt:
         few = few_of(session, policy, unit, units, below, steps)
         return few is not None and Ways(session, policy, units, few, steps, self.name, why).by_taking(lambda _: True)
 
-    def _below(self, session: Session, unit: Unit, units: VictimUnits) -> Int:
+    def _below(self, session: Session, policy: Policy, unit: Unit, units: VictimUnits) -> Int:
         """Return who may be evicted for a unit."""
         snapshot, running = session.snapshot, session.snapshot.running
         leaf = snapshot.gangs.queue[unit.gang]
-        mask = able(session, units) & (running.queue[units.gang] == leaf)
+        mask = able(session, policy, units, unit.gang) & (running.queue[units.gang] == leaf)
         mask &= running.priority[units.gang] < snapshot.gangs.priority[unit.gang]
         runtime = snapshot.queues.queues[int(leaf)].preempt_min_runtime or 0.0
         return np.flatnonzero(mask & (~units.core | (snapshot.now >= running.started[units.gang] + runtime)))

@@ -42,7 +42,7 @@ class Reclaim:
             return False
         queue = session.snapshot.running.queue[units.gang]
         # Whoever is in no queue that exists is on no side.
-        mask = able(session, units) & (queue != claim.leaf) & (queue >= 0)
+        mask = able(session, policy, units, unit.gang) & (queue != claim.leaf) & (queue >= 0)
         orders = tuple(plugin for plugin in policy.queue_orders if getattr(plugin, "finds_victims", False))
         fair = (victim for victim, _ in by_queue(session, orders, units, np.flatnonzero(mask)))
         search = _Search(session, policy, unit, units, steps, claim, orders)
