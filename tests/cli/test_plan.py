@@ -190,7 +190,7 @@ def test_pods_of_other_schedulers_are_counted_and_can_be_taken_over(
     names = ["--scheduler-name", "volcano", "--scheduler-name", "default-scheduler"]
     found = planned(capsys, "-f", cluster, str(tmp_path / "others.yaml"), *names)
     assert [step["pod"] for step in found["cycles"][0]["steps"] if step["step"] == "bind"] == [
-        "default/a", "default/b", "ml/single",
+        "ml/single", "default/a", "default/b",
     ]  # fmt: skip
 
 
@@ -304,3 +304,32 @@ def test_neither_the_order_of_objects_nor_the_hash_seed_changes_the_plan(
     command = [sys.executable, "-m", "phalanx", "plan", "-f", str(tmp_path / "backwards.yaml"), "-o", "json"]
     ran = subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True)
     assert json.loads(ran.stdout) == planned(capsys, "-f", cluster)
+
+
+def test_a_job_that_is_not_submitted_yet_comes_after_all_that_wait(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It has no creation time: it was not made in 1970."""
+    spec = "{schedulerName: phalanx, containers: [{name: c, resources: {requests: {nvidia.com/gpu: 4}}}]}"
+    (tmp_path / "new.yaml").write_text(f"""
+apiVersion: v1
+kind: Node
+metadata: {{name: n1}}
+status: {{allocatable: {{nvidia.com/gpu: "4", pods: "20"}}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: old, creationTimestamp: "2026-11-01T11:00:00Z"}}
+spec: {spec}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: a-new-job}}
+spec: {{template: {{spec: {spec}}}}}
+""")
+    for more in ((), ("--now", "2026-11-02T12:00:00Z")):
+        steps = planned(capsys, "-f", str(tmp_path), *more)["cycles"][0]["steps"]
+        assert [(step["step"], step["gang"]) for step in steps] == [
+            ("bind", "default/old"), ("wait", "default/a-new-job-0")
+        ]  # fmt: skip
+        assert "waited" not in steps[1]["reason"]

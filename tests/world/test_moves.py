@@ -12,7 +12,7 @@ from phalanx.model.outcome import Evicted, Result
 from phalanx.model.queue import Queue, Terms
 from phalanx.model.task import Shape, State, Task
 from phalanx.testing.room import CONSOLIDATE, policy_of, world_of
-from phalanx.world.moves import PATIENCE
+from phalanx.world.moves import PATIENCE, STUCK
 
 GPU = "nvidia.com/gpu"
 
@@ -115,6 +115,24 @@ def test_his_queue_has_what_is_kept_for_him() -> None:
         assert story.world.compile(now).queues.allocated.tolist() == [[4000]]
     story.world.compile(130.0 + PATIENCE)
     assert story.world.compile(131.0 + PATIENCE).queues.allocated.tolist() == [[2000]]
+
+
+def test_his_queue_has_it_still_when_it_lists_other_resources() -> None:
+    story = Story(QueueSeen(Queue("q", terms={GPU: Terms(quota=8000)})), queue="q")
+    story.world.apply(TaskGone("small"))
+    story.world.compile(130.0)
+    story.world.apply(QueueSeen(Queue("q", terms={GPU: Terms(quota=8000), "zpu": Terms(quota=9)})))
+    assert story.world.compile(131.0).queues.allocated.tolist() == [[4000, 0]]
+
+
+def test_a_pod_that_never_goes_does_not_keep_a_place_for_ever() -> None:
+    """Its node is lost, so nobody tells of its end."""
+    story = Story()
+    story.comes(RIVAL)
+    late = 100.0 + story.small.grace + STUCK
+    story.steps(101.0)
+    assert not story.world.due(late - 1)
+    assert "bind default/a-rival n2" in story.steps(late)
 
 
 def test_a_gang_that_is_moved_comes_back_whole_though_another_waits_for_the_same_nodes() -> None:

@@ -24,7 +24,7 @@ from phalanx.model.events import NodeSeen, TaskSeen
 from phalanx.model.task import State, Task
 from phalanx.policy.load import PolicyError, load_policy
 from phalanx.sim import manifests
-from phalanx.sim.cycles import first_now, play
+from phalanx.sim.cycles import begin, play
 from phalanx.sim.manifests import Manifests
 from phalanx.sim.objects import Objects, read_objects
 from phalanx.world.world import World
@@ -77,7 +77,7 @@ def _run(wish: Wish, timings: Timings) -> None:
         for event in objects.events:
             world.apply(event)
     with timings.stage("decide"):
-        plans = tuple(play(Loop(world, policy), first_now(world) if now is None else now, wish.cycles))
+        plans = tuple(play(Loop(world, policy), begin(world, now), wish.cycles))
     with timings.stage("output"):
         _print(wish.output, Planned(plans, world, objects.refused, policy))
         _count(objects, world)

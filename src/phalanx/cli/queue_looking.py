@@ -17,7 +17,7 @@ from phalanx.model.quantity import shown
 from phalanx.policy.load import PolicyError, load_policy
 from phalanx.policy.spelling import nearest
 from phalanx.sim import manifests
-from phalanx.sim.cycles import first_now
+from phalanx.sim.cycles import begin
 from phalanx.sim.manifests import Manifests
 from phalanx.sim.objects import read_objects
 from phalanx.sim.words import SHORT
@@ -54,7 +54,7 @@ def run(wish: Wish) -> None:
     world.remember(policy.share.memory if policy.share else None)
     if wish.source.files:
         _read(wish.source.files, world, policy)
-        now = first_now(world) if now is None else now
+        now = begin(world, now)
     else:
         now = _look(wish.source, world, policy)
     found = accounts(world, policy, now)

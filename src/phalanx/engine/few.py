@@ -27,7 +27,7 @@ CELLS = 2**18
 #: Of these as many cost as much as one placement that is tried.
 CELLS_OF_A_STEP = 2**12
 #: Looks at a node in one packing.
-LOOKS = 4000
+LOOKS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,14 @@ class Few:
                 fine &= elsewhere + _copies(space, ask, cap[theirs]).sum(axis=1) >= need
         return fine
 
-    def packed(self, leaving: Bool, moved: Bool) -> dict[int, Int] | None:
-        """Return the nodes for each kind once these have left, for the unit first and then for whoever is moved."""
+    def packed(self, leaving: Bool, moved: Bool) -> tuple[dict[int, Int] | None, int]:
+        """Return the nodes for each kind once these have left, for the unit first and then for whoever is moved.
+
+        And how many looks at a node it took.
+        """
         space = self.space + np.tensordot(leaving.astype(np.int64), self.frees, 1)
-        found = pack(space, self.asks, self.wants + moved @ self.moves, self.caps, LOOKS)
-        return None if found is None else {kind: self.nodes[nodes] for kind, nodes in enumerate(found)}
+        found, looks = pack(space, self.asks, self.wants + moved @ self.moves, self.caps, LOOKS)
+        return None if found is None else {kind: self.nodes[nodes] for kind, nodes in enumerate(found)}, looks
 
 
 def few_of(session: Session, policy: Policy, unit: Unit, units: VictimUnits, chosen: Int, steps: Steps) -> Few | None:

@@ -6,10 +6,10 @@ is what they get, and thousands of them are decided at once.
 
 import numpy as np
 
-from phalanx.engine.placing import room
+from phalanx.engine.placing import fit_there, room
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
-from phalanx.engine.units import Units
+from phalanx.engine.units import Unit, Units
 from phalanx.model.axis import Bool, Int
 
 
@@ -18,7 +18,11 @@ def land(session: Session, policy: Policy, units: Units) -> Bool:
     landed = np.zeros(len(units), np.bool_)
     if policy.choosy or not policy.by_count or not (session.snapshot.tasks.nominated >= 0).any():
         return landed
-    ready = _ready(session, units)
+    ready, several = _ready(session, units)
+    # A loop over the gangs of several shapes, which are few: what was packed for them might not be found again.
+    for index in ready[several].tolist():
+        landed[index] = _land_mixed(session, policy, units.unit(index))
+    ready = ready[~several]
     if not len(ready):
         return landed
     snapshot = session.snapshot
@@ -50,8 +54,27 @@ def _land_alike(session: Session, policy: Policy, units: Units, chosen: Int) -> 
     return found
 
 
-def _ready(session: Session, units: Units) -> Int:
-    """Return the units of one shape all of whose tasks have a place on nodes where all that is kept is free now."""
+def _land_mixed(session: Session, policy: Policy, unit: Unit) -> bool:
+    """Place a unit of several shapes where its places are, if no filter and no bound objects; tell whether it is."""
+    tasks, start = session.snapshot.tasks, session.checkpoint()
+    session.release_nominations(unit.gang)
+    fine = all(veto.check(session, unit, None) is None for veto in policy.vetoes)
+    shapes = tasks.shape[unit.tasks]
+    # By the first task of each, never by the number of a shape.
+    for first in np.sort(np.unique(shapes, return_index=True)[1]).tolist():
+        mine = unit.tasks[shapes == shapes[first]]
+        fine = fine and fit_there(session, policy, int(shapes[first]), tasks.nominated[mine])
+        if fine:
+            session.take(int(shapes[first]), mine, tasks.nominated[mine])
+    if fine:
+        session.restore_nominations(unit.gang)
+    else:
+        session.rollback(start)
+    return fine
+
+
+def _ready(session: Session, units: Units) -> tuple[Int, Bool]:
+    """Return the units all of whose places are free, with all that is kept beside them; which have several shapes."""
     snapshot, tasks, gangs = session.snapshot, session.snapshot.tasks, session.snapshot.gangs
     may = (units.count > 0) & (~units.growth | (gangs.running >= gangs.minimum)[units.gang])
     may[list(units.holds)] = False
@@ -62,9 +85,10 @@ def _ready(session: Session, units: Units) -> Int:
     settled &= snapshot.nodes.ready & ~snapshot.nodes.cordoned
     first = tasks.shape[units.rows[units.first[chosen]]]
     # Who has no place is in the last row.
-    wrong = ~np.append(settled, False)[node] | (shape != first[of])
-    ready: Int = chosen[np.bincount(of[wrong], minlength=len(chosen)) == 0]
-    return ready
+    wrong = ~np.append(settled, False)[node]
+    ready: Bool = np.bincount(of[wrong], minlength=len(chosen)) == 0
+    several: Bool = np.bincount(of[shape != first[of]], minlength=len(chosen)) > 0
+    return chosen[ready], several[ready]
 
 
 def _tasks(units: Units, chosen: Int) -> tuple[Int, Int]:

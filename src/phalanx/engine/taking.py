@@ -58,7 +58,7 @@ class Taking:
             if self._worth_trying(unit):
                 turn_to(session, unit.gang)
                 found = not steps.stopped and (
-                    (leaving and self._in_time(unit)) or self.attempt(session, policy, unit, victims, steps)
+                    self._in_time(unit) or self.attempt(session, policy, unit, victims, steps)
                 )
                 if steps.stopped and not found:
                     untried.add(unit.gang)
@@ -68,7 +68,10 @@ class Taking:
         self._tell(untried)
 
     def _in_time(self, unit: Unit) -> bool:
-        """Keep places for a unit in what others are leaving anyway, if that is enough; tell whether it was."""
+        """Keep places for a unit in what is free or being left anyway, if that is enough; tell whether it was.
+
+        What is free now it found no place in before, but its gang may have got its minimum since.
+        """
         session, snapshot = self.session, self.session.snapshot
         shapes = snapshot.tasks.shape[unit.tasks]
         later = session.columns["free"] + session.columns["releasing"] - session.columns["held"]

@@ -86,7 +86,9 @@ def able(session: Session, policy: Policy, units: VictimUnits, gang: int) -> Boo
     free: Bool = added[units.first + units.count] == added[units.first]
     # Whoever gets a task in this plan is not robbed of others in the same plan: the new one would stay behind.
     served = (units.waiting >= 0) & (np.append(session.columns["served"], 0)[units.waiting] > 0)
-    return free & ~served & running.preemptible[units.gang] & affordable(session, units.needs, len(units))
+    # Nobody leaves for his own gang.
+    mine: Bool = free & ~served & (units.waiting != gang) & running.preemptible[units.gang]
+    return mine & affordable(session, units.needs, len(units))
 
 
 def may_follow(session: Session, units: VictimUnits, victim: int) -> bool:

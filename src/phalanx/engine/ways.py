@@ -20,6 +20,8 @@ from phalanx.model.axis import Bool, Int
 
 #: Sets that are tried for one unit, once they are known to be legal and to free enough.
 TRIALS = 256
+#: So many looks at a node cost as much as one placement that is tried.
+LOOKS_OF_A_STEP = 25
 
 #: Tells whether these may be taken: a mask over the few.
 Legal: TypeAlias = Callable[[Bool], bool]
@@ -40,6 +42,8 @@ class Ways:
 
     def by_taking(self, legal: Legal) -> bool:
         """Take a set that is legal and makes room."""
+        if self._nobody_leaves():
+            return True
         sets = self.few.sets[1:]
         for leaving in sets[self.few.enough(sets, np.zeros_like(sets))]:
             if legal(leaving):
@@ -51,6 +55,8 @@ class Ways:
 
     def by_moving(self, movable: Bool, legal: Legal | None, most: int) -> bool:
         """Move at most so many tasks, and take as few as that is possible with; without a law nobody is taken."""
+        if self._nobody_leaves():
+            return True
         sets = self.few.sets if legal is not None else self.few.sets[:1]
         # Where moving all others is no help, moving some of them is none: they could have stayed.
         others = ~sets & movable
@@ -60,7 +66,7 @@ class Ways:
                 continue
             if not self._another():
                 return False
-            if self.few.packed(taken | rest, rest) is not None and self._some_moved(taken, rest, most):
+            if self._packed(taken | rest, rest) is not None and self._some_moved(taken, rest, most):
                 return True
         return False
 
@@ -74,10 +80,24 @@ class Ways:
         for leaving, some in zip(sets[fine], moved[fine], strict=True):
             if not self._another():
                 return False
-            nodes = self.few.packed(leaving, some)
+            nodes = self._packed(leaving, some)
             if nodes is not None and self._moved(leaving, some, nodes):
                 return True
         return False
+
+    def _nobody_leaves(self) -> bool:
+        """Find places that are free already for tasks of several kinds, which were in each other's way."""
+        nobody = np.zeros(len(self.few.chosen), np.bool_)
+        if np.count_nonzero(self.few.wants) < 2 or not self.few.enough(nobody[None], nobody[None]).all():
+            return False
+        nodes = self._packed(nobody, nobody) if self._another() else None
+        return nodes is not None and self._moved(nobody, nobody, nodes)
+
+    def _packed(self, leaving: Bool, moved: Bool) -> dict[int, Int] | None:
+        """Pack, and let the search pay for every look."""
+        found, looks = self.few.packed(leaving, moved)
+        self.steps.take(looks // LOOKS_OF_A_STEP)
+        return found
 
     def _another(self) -> bool:
         return self.trials.take() and self.steps.take()
@@ -91,7 +111,7 @@ class Ways:
         if places is None and np.count_nonzero(self.few.wants) > 1:
             # Tasks of several kinds were in each other's way, perhaps.
             nobody = np.zeros_like(leaving)
-            nodes = self.few.packed(leaving, nobody)
+            nodes = self._packed(leaving, nobody)
             return nodes is not None and self._moved(leaving, nobody, nodes)
         if places is not None:
             carry_out(session, unit, Room(victims, places, victims), self.units, self.action, self.why)

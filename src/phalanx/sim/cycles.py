@@ -23,6 +23,16 @@ def first_now(world: World) -> float:
     return max((max(task.created, task.started or 0.0) for task in world.tasks.values()), default=0.0)
 
 
+def begin(world: World, now: float | None) -> float:
+    """Return the time of the first cycle. Waiting pods that nobody has submitted yet have no time: they come last."""
+    now = first_now(world) if now is None else now
+    undated = [task for task in world.tasks.values() if task.state is State.PENDING and not task.created]
+    # Where nothing has a time, nobody is before anybody.
+    for task in undated if now else ():
+        world.apply(TaskSeen(replace(task, created=math.nextafter(now, math.inf))))
+    return now
+
+
 def play(loop: Loop, now: float, cycles: int) -> Iterator[Plan]:
     """Yield the plan of each cycle; the world goes on to the next one in between."""
     for cycle in range(cycles):

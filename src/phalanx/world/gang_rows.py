@@ -45,6 +45,9 @@ class GangRows:
         if piece is None:
             del self._kept[key]
             return
+        # Before the first of them is numbered: a number of this piece must not be forgotten while it is put together.
+        if len(self._shapes) > self._shapes_max:
+            self._forget()
         numbers = tuple(self._number(shape) for shape in piece.shapes)
         self._kept[key] = Kept(piece, self._queues.setdefault(queue or "", len(self._queues)), numbers)
         if piece.running_in:
@@ -78,8 +81,6 @@ class GangRows:
     def _number(self, shape: Shape) -> int:
         number = self._numbers.get(shape)
         if number is None:
-            if len(self._shapes) > self._shapes_max:
-                self._forget()
             number = self._numbers[shape] = len(self._shapes)
             self._shapes.append(shape)
         return number

@@ -5,15 +5,17 @@ place, and its queue has what is kept, as it had what it was before.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from phalanx.model.task import Task
+from phalanx.model.task import Shape, Task
 from phalanx.world.gangs import gang_key
 from phalanx.world.indexes import take_out
 
 #: So long after a pod is gone its place waits for its successor. A Job's controller waits for 10 s before it makes one.
 PATIENCE = 60.0
+#: So long after it should be gone it is waited for: its node may be lost, and then it never goes.
+STUCK = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +24,10 @@ class Move:
 
     task: Task
     node: str
-    #: It has left.
+    #: When its place is given back, unless its successor comes.
+    until: float
+    #: It has left, and nobody has looked at the clock since.
     gone: bool = False
-    #: When its place is given back; infinity where nobody has looked at the clock since it left.
-    until: float = math.inf
 
 
 class Moves:
@@ -35,26 +37,35 @@ class Moves:
         self._moves: dict[str, Move] = {}
         self._on_node: dict[str, dict[str, None]] = {}
         self._of_gang: dict[str, dict[str, None]] = {}
-        self._of_owner: dict[str, dict[str, None]] = {}
+        self._alike: dict[tuple[str, Shape], dict[str, None]] = {}
+
+    @property
+    def gangs(self) -> Iterable[str]:
+        """Return the keys of those who are on their way."""
+        return self._of_gang
 
     @property
     def places(self) -> Mapping[str, Move]:
         """Return every place that is kept, by the uid of whom it is kept for."""
         return self._moves
 
-    def keep(self, task: Task, node: str) -> Move:
-        """Keep a place for a task that is asked to leave."""
-        move = self._moves[task.uid] = Move(task, node)
-        for index, name in self._indexes(move):
-            index.setdefault(name, {})[task.uid] = None
+    def keep(self, task: Task, node: str, now: float) -> Move:
+        """Keep a place for a task that is asked to leave now."""
+        move = self._moves[task.uid] = Move(task, node, now + task.grace + STUCK)
+        self._on_node.setdefault(node, {})[task.uid] = None
+        self._of_gang.setdefault(gang_key(task), {})[task.uid] = None
+        if task.owner:
+            self._alike.setdefault((task.owner, task.shape), {})[task.uid] = None
         return move
 
     def drop(self, uid: str) -> Move | None:
         """Keep nothing for a task any more; return what was kept."""
         move = self._moves.pop(uid, None)
         if move is not None:
-            for index, name in self._indexes(move):
-                take_out(index, name, uid)
+            take_out(self._on_node, move.node, uid)
+            take_out(self._of_gang, gang_key(move.task), uid)
+            if move.task.owner:
+                take_out(self._alike, (move.task.owner, move.task.shape), uid)
         return move
 
     def gone(self, uid: str) -> None:
@@ -69,14 +80,14 @@ class Moves:
         """
         if task.uid in self._moves:
             return self.drop(task.uid)
-        alike = (uid for uid in self._of_owner.get(task.owner or "", {}) if self._moves[uid].task.shape == task.shape)
-        return self.drop(min(alike, default=""))
+        alike = self._alike.get((task.owner, task.shape), {}) if task.owner else {}
+        return self.drop(next(iter(alike), ""))
 
     def expire(self, now: float) -> list[Move]:
         """Return, and keep no longer, the places of those who did not come back in time."""
         for uid, move in self._moves.items():
-            if move.gone and move.until == math.inf:
-                self._moves[uid] = replace(move, until=now + PATIENCE)
+            if move.gone:
+                self._moves[uid] = replace(move, until=now + PATIENCE, gone=False)
         late = [uid for uid, move in self._moves.items() if move.until <= now]
         return [found for uid in late if (found := self.drop(uid)) is not None]
 
@@ -92,7 +103,3 @@ class Moves:
     def of(self, key: str) -> list[Task]:
         """Return those of a gang, as they were before they were asked to leave."""
         return [self._moves[uid].task for uid in self._of_gang.get(key, {})]
-
-    def _indexes(self, move: Move) -> list[tuple[dict[str, dict[str, None]], str]]:
-        by_place = [(self._on_node, move.node), (self._of_gang, gang_key(move.task))]
-        return [*by_place, (self._of_owner, move.task.owner)] if move.task.owner else by_place

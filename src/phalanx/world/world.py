@@ -139,7 +139,7 @@ class World:
                 if leaves is None:
                     self.nominate(step.uid, step.node)
                 else:
-                    self._mark_move(self.moves.keep(leaves, step.node))
+                    self._mark_move(self.moves.keep(leaves, step.node, plan.now))
             elif isinstance(step, Evict):
                 task = self.tasks[step.uid]
                 self._set_task(self._assumed.evict(task, plan.now + task.grace))
@@ -363,7 +363,7 @@ class World:
 
     def _refresh_queues(self) -> None:
         told = self.queues.refresh()
-        self._dirty_gangs.update(self.members if told is None else told)
+        self._dirty_gangs.update((*self.members, *self.moves.gangs) if told is None else told)
 
     def _tasks_on(self, node: str) -> list[Task]:
         return [self.tasks[uid] for uid in self.on_node.get(node, {})]

@@ -90,6 +90,9 @@ class Reclaim:
             return False
         why = self._why(session, search.unit)
         start = session.checkpoint()
+        if search.moved.intersection(room.victims) and self._all_may_be_taken(search, room.victims):
+            # Who stood before them in the line stays after all, so nobody has to be moved.
+            search.moved.clear()
 
         def carried_out(victims: list[int]) -> bool:
             carry_out(session, search.unit, Room(victims, room.places, room.front), units, self.name, why)
@@ -109,12 +112,18 @@ class Reclaim:
         # Kept back again is only who is not needed for the places either.
         for victim in reversed([victim for victim in room.front if victim not in room.victims]):
             fewer = [other for other in victims if other != victim]
-            if victim not in search.moved and whole_without(units, fewer, victim) and steps.take():
+            if whole_without(units, fewer, victim) and steps.take():
                 session.rollback(start)
                 if carried_out(fewer):
                     victims = fewer
         session.rollback(start)
         return carried_out(victims)
+
+    def _all_may_be_taken(self, search: "_Search", victims: list[int]) -> bool:
+        """Tell whether none of these has to be moved."""
+        queues = search.session.snapshot.running.queue[search.units.gang[victims]].tolist()
+        sides = [side for queue in queues if (side := search.claim.parting(queue)) is not None]
+        return Together(search.claim, search.orders).may_take(sides, search.units.gives[victims])
 
     def _legal(self, search: "_Search", line: Iterable[int], taken: Taken) -> Iterator[int]:
         """Yield whom we may take from, and then whom we may only move: they are noted."""

@@ -12,8 +12,10 @@ import numpy as np
 from phalanx.model.axis import Int
 
 
-def pack(space: Int, asks: Int, counts: Int, caps: Int, looks: int) -> list[list[int]] | None:
+def pack(space: Int, asks: Int, counts: Int, caps: Int, looks: int) -> tuple[list[list[int]] | None, int]:
     """Return for each kind the nodes of its copies; None: there is no way, or none within so many looks.
+
+    And how many looks at a node it took.
 
     `space` is [node, resource], `asks` [kind, resource], `counts` [kind], `caps` [kind, node].
     """
@@ -22,9 +24,8 @@ def pack(space: Int, asks: Int, counts: Int, caps: Int, looks: int) -> list[list
     wanted = [[(at, amount) for at, amount in enumerate(ask) if amount] for ask in asks.tolist()]
     search = _Search(space.tolist(), order, wanted, counts.tolist(), caps.tolist(), looks)
     found: list[list[int]] = [[] for _ in wanted]
-    if not search.from_kind(0, found):
-        return None
-    return found
+    fine = search.from_kind(0, found)
+    return found if fine else None, looks - search.looks
 
 
 @dataclass(slots=True)
@@ -44,6 +45,7 @@ class _Search:
         if position == len(self.order):
             return True
         kind = self.order[position]
+        self.looks -= len(self.left) * (len(self.order) - position)
         for other in self.order[position + 1 :]:
             if sum(self._fit(other, node) for node in range(len(self.left))) < self.counts[other]:
                 return False
