@@ -126,15 +126,14 @@ def test_nobody_is_kept_back_whose_room_the_claim_needs() -> None:
         bind g11-1 n0
         evict g4-0 n0 for g7: …
         evict g4-1 n0 for g7: …
-        evict g0 n1 for g7: …
         evict g1 n0 for g7: …
         nominate g7-0 n0
-        nominate g1 n1
         cycle 2
-        bind g1 n1
         bind g7-0 n0
         bind g4-0 n0
         bind g4-1 n1
+        evict g0 n1 for g1: of higher priority in its queue (2)
+        nominate g1 n1
         """,
         ROOM,
         cycles=2,
