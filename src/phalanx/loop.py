@@ -3,6 +3,7 @@
 from phalanx.engine.core import decide
 from phalanx.engine.invariants import Violation, check
 from phalanx.engine.policy import Policy
+from phalanx.engine.units import gang_units
 from phalanx.model.plan import Code, Nominate, Plan
 from phalanx.model.snapshot import Snapshot
 from phalanx.world.gangs import gang_key
@@ -65,9 +66,16 @@ class Loop:
     def _withdraw(self, plan: Plan) -> None:
         """Give back the places of gangs for which there is no room any more, not even later: others may have them."""
         waiting = {wait.gang_key for wait in plan.waits if wait.reason.code in {Code.FULL, Code.NEVER}}
+        waiting |= {wait.gang_key for wait in plan.waits if wait.reason.code is Code.HELD} - self._incomplete()
         nominated = {step.uid for step in plan.steps if isinstance(step, Nominate)}
         kept = [uid for uids in self.world.nominated.values() for uid in uids if uid not in nominated]
         for uid in kept:
             task = self.world.tasks[uid]
             if task.ours and gang_key(task) in waiting:
                 self.world.nominate(uid, None)
+
+    def _incomplete(self) -> set[str]:
+        """Return the gangs that are held for themselves: gates, members that are not there. Others a bound holds."""
+        assert self.snapshot is not None, "what is withdrawn was decided on a snapshot"
+        units, gangs = gang_units(self.snapshot), self.snapshot.gangs.gangs
+        return {gangs[units.gang[index]].key for index in units.holds}

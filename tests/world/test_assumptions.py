@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phalanx.loop import Loop
-from phalanx.model.events import NodeSeen, TaskGone, TaskSeen
+from phalanx.model.events import NodeSeen, QueueSeen, TaskGone, TaskSeen
 from phalanx.model.gang import Membership
 from phalanx.model.node import Node
 from phalanx.model.outcome import Bound, Evicted, Result
 from phalanx.model.plan import Evict
+from phalanx.model.queue import Queue, Terms
 from phalanx.model.task import Shape, State, Task
 from phalanx.policy.load import load_policy
 from phalanx.testing.room import ROOM
@@ -128,6 +129,21 @@ def test_a_place_is_given_back_when_there_is_no_room_any_more() -> None:
     world.apply(TaskSeen(replace(stays, preemptible=False)))
     assert [line.split()[0] for line in steps(world, 700.0)] == ["wait"]
     assert world.nominated == {}
+
+
+def test_a_place_that_the_limit_of_its_queue_forbids_is_given_back_and_it_is_told_why() -> None:
+    world = World()
+    world.apply(NodeSeen(Node("n1", allocatable={"nvidia.com/gpu": 2000, "pods": 20})))
+    for name, limit in (("a", 1000), ("b", 9000)):
+        world.apply(QueueSeen(Queue(name, terms={"nvidia.com/gpu": Terms(quota=1000, limit=limit)})))
+    for number in range(2):
+        world.apply(TaskSeen(high(number, nominated="n1", queue="a")))
+        world.apply(TaskSeen(replace(low(number), state=State.PENDING, node=None, started=None, queue="b")))
+    assert sorted(steps(world)) == [
+        "wait default/high 2 held", "wait default/low-0 1 full", "wait default/low-1 1 full"
+    ]  # fmt: skip
+    assert world.nominated == {}
+    assert "bind default/low-0 n1" in steps(world, 11.0)
 
 
 class Story:

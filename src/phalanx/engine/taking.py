@@ -147,9 +147,24 @@ def keep_nominated(session: Session, waiting: Units) -> None:
         0, np.cumsum((nodes < 0) | ~np.append(sound, False)[nodes] | (session.place[waiting.rows] >= 0))
     )
     full = (waiting.count > 0) & (lacking[waiting.first + waiting.count] == lacking[waiting.first])
+    full &= ~_beyond_limits(session)[snapshot.gangs.queue[waiting.gang]]
     # A loop over the units that wait for a place that is theirs, which are few.
     for index in np.flatnonzero(full).tolist():
         mine = waiting.unit(index).tasks
         session.write("place", mine, tasks.nominated[mine])
         session.write("served", tasks.gang[mine[:1]], np.ones(1, np.int64))
         session.log.append(Kept(mine, tasks.nominated[mine]))
+
+
+def _beyond_limits(session: Session) -> Bool:
+    """Return the queues that, or above which one, would have more than their limit with all that is promised to them.
+
+    One more at the end, for those in none.
+    """
+    table = session.snapshot.queues
+    over = np.asarray((session.columns["queue_allocated"] > table.limit).any(axis=1), np.bool_)
+    found = np.zeros(len(over) + 1, np.bool_)
+    # A loop over queues, and only where one is beyond its limit.
+    for row, path in enumerate(table.paths) if over.any() else ():
+        found[row] = over[path].any()
+    return found
