@@ -57,8 +57,10 @@ class Taking:
             unit = waiting.unit(int(line[0]))
             if self._worth_trying(unit):
                 turn_to(session, unit.gang)
+                # What is free now a minimum found no place in; growth was not tried before its minimum had one.
+                hopeful = leaving or not unit.whole
                 found = not steps.stopped and (
-                    self._in_time(unit) or self.attempt(session, policy, unit, victims, steps)
+                    (hopeful and self._in_time(unit)) or self.attempt(session, policy, unit, victims, steps)
                 )
                 if steps.stopped and not found:
                     untried.add(unit.gang)
@@ -68,10 +70,7 @@ class Taking:
         self._tell(untried)
 
     def _in_time(self, unit: Unit) -> bool:
-        """Keep places for a unit in what is free or being left anyway, if that is enough; tell whether it was.
-
-        What is free now it found no place in before, but its gang may have got its minimum since.
-        """
+        """Keep places for a unit in what is free or being left anyway, if that is enough; tell whether it was."""
         session, snapshot = self.session, self.session.snapshot
         shapes = snapshot.tasks.shape[unit.tasks]
         later = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
