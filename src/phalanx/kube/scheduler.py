@@ -221,7 +221,7 @@ class Scheduler:
         await asyncio.sleep(GATHER)
         if not self.room.idle:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(6 * took, 2 * TICK)):
+                async with asyncio.timeout(min(8 * took, 3 * TICK)):
                     await self.room.calm.wait()
         elif not self.binder.idle:
             await asyncio.sleep(min(took, TICK))
