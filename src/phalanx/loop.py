@@ -66,7 +66,8 @@ class Loop:
     def _withdraw(self, plan: Plan) -> None:
         """Give back the places of gangs for which there is no room any more, not even later: others may have them."""
         waiting = {wait.gang_key for wait in plan.waits if wait.reason.code in {Code.FULL, Code.NEVER}}
-        waiting |= {wait.gang_key for wait in plan.waits if wait.reason.code is Code.HELD} - self._incomplete()
+        if held := {wait.gang_key for wait in plan.waits if wait.reason.code is Code.HELD}:
+            waiting |= held - self._incomplete()
         nominated = {step.uid for step in plan.steps if isinstance(step, Nominate)}
         kept = [uid for uids in self.world.nominated.values() for uid in uids if uid not in nominated]
         for uid in kept:
