@@ -6,7 +6,7 @@ is what they get, and thousands of them are decided at once.
 
 import numpy as np
 
-from phalanx.engine.placing import fit_there, room
+from phalanx.engine.placing import fit_there, forbidden, room
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Session
 from phalanx.engine.units import Unit, Units
@@ -58,7 +58,7 @@ def _land_mixed(session: Session, policy: Policy, unit: Unit) -> bool:
     """Place a unit of several shapes where its places are, if no filter and no bound objects; tell whether it is."""
     tasks, start = session.snapshot.tasks, session.checkpoint()
     session.release_nominations(unit.gang)
-    fine = all(veto.check(session, unit, None) is None for veto in policy.vetoes)
+    fine = not forbidden(session, policy, unit)
     shapes = tasks.shape[unit.tasks]
     # By the first task of each, never by the number of a shape.
     for first in np.sort(np.unique(shapes, return_index=True)[1]).tolist():

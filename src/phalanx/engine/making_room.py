@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phalanx.engine.placing import place
+from phalanx.engine.placing import forbidden, place
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import SLACK, Kept, Session
 from phalanx.engine.units import Unit
@@ -159,11 +159,6 @@ def _with_bounds(
         session.evict(units.tasks(chosen[-1]))
     session.rollback(start)
     return chosen
-
-
-def forbidden(session: Session, policy: Policy, unit: Unit) -> bool:
-    """Tell whether some veto keeps a unit from starting now, wherever."""
-    return any(veto.check(session, unit, None) is not None for veto in policy.vetoes)
 
 
 def needed(session: Session, units: VictimUnits, victims: list[int], places: list[Kept]) -> list[int]:

@@ -84,6 +84,11 @@ def fit_there(session: Session, policy: Policy, shape: int, nodes: Int) -> bool:
     return bool((room(session, policy, shape)[rows] >= counts).all())
 
 
+def forbidden(session: Session, policy: Policy, unit: Unit) -> bool:
+    """Tell whether some veto keeps a unit from starting now, wherever."""
+    return any(veto.check(session, unit, None) is not None for veto in policy.vetoes)
+
+
 def _one_by_one(session: Session, policy: Policy, shape: int, count: int) -> Int:
     """Ask every plugin again after each copy: needed when placing on A changes the answer for B."""
     start = session.checkpoint()

@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 
 from phalanx.engine.few import Few
-from phalanx.engine.making_room import Room, Steps, carry_out, forbidden, tasks_of, tried
+from phalanx.engine.making_room import Room, Steps, carry_out, tasks_of, tried
 from phalanx.engine.moving import move, within_limits
-from phalanx.engine.placing import fit_there
+from phalanx.engine.placing import fit_there, forbidden
 from phalanx.engine.policy import Policy
 from phalanx.engine.session import Kept, Session
 from phalanx.engine.victims import VictimUnits

@@ -8,8 +8,9 @@ import numpy as np
 
 from phalanx.engine.budgets import affords_together
 from phalanx.engine.few import few_of
-from phalanx.engine.making_room import Room, Steps, carry_out, forbidden, needed, tasks_of, tried
+from phalanx.engine.making_room import Room, Steps, carry_out, needed, tasks_of, tried
 from phalanx.engine.moving import movable, move
+from phalanx.engine.placing import forbidden
 from phalanx.engine.policy import Policy
 from phalanx.engine.rights import claim_of, claimed_by
 from phalanx.engine.session import Session
