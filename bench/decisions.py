@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from phalanx.engine.core import decide, open_session
+from phalanx.engine.decide import decide, open_session
 from phalanx.engine.policy import Policy
 from phalanx.model.events import NodeSeen, TaskSeen
 from phalanx.model.gang import Membership

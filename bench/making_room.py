@@ -8,7 +8,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 
-from phalanx.engine.core import decide
+from phalanx.engine.decide import decide
 from phalanx.engine.policy import Policy
 from phalanx.model.axis import GPU
 from phalanx.model.events import Event, NodeSeen, QueueSeen, TaskSeen

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from phalanx.engine.core import open_session
+from phalanx.engine.decide import open_session
 from phalanx.engine.plugin import Heads
 from phalanx.engine.policy import Policy
-from phalanx.engine.session import Session
-from phalanx.engine.turns import asks
-from phalanx.engine.units import Units, gang_units
-from phalanx.engine.waiting import take_turns
+from phalanx.engine.session.session import Session
+from phalanx.engine.waiting.turns import asks
+from phalanx.engine.session.units import Units, gang_units
+from phalanx.engine.waiting.order import take_turns
 from phalanx.model.axis import GPU, Int
 from phalanx.model.events import NodeSeen, QueueSeen, TaskSeen
 from phalanx.model.node import Node

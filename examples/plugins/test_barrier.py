@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from phalanx_examples.barrier import Barrier
 
 from phalanx.engine.actions.allocate import Allocate
-from phalanx.engine.core import decide
+from phalanx.engine.decide import decide
 from phalanx.engine.plugins.arrival import Arrival
 from phalanx.engine.plugins.gang import Gang
 from phalanx.engine.plugins.priority import Priority

@@ -39,7 +39,7 @@ class Cluster:
             self.world.apply(event)
 
     def plan(self, now: float = 100.0) -> list[str]:
-        plan = self.loop.cycle(now)
+        plan = self.loop.cycle(now).plan
         for bind in plan.binds:
             self.world.confirm(Bound(bind.uid, bind.node, Result.OK, now))
         return [line.replace("ml/", "") for line in plan.text().splitlines()]

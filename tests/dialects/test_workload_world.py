@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phalanx.engine.core import decide
+from phalanx.engine.decide import decide
 from phalanx.engine.invariants import check
 from phalanx.model.events import Event, GroupsGone, GroupsSeen, NodeSeen, Refused, TaskGone, TaskSeen
 from phalanx.model.gang import Group, Membership

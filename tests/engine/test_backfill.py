@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from phalanx.engine.core import decide
+from phalanx.engine.decide import decide
 from phalanx.model.events import NodeSeen, TaskSeen
 from phalanx.model.gang import Membership
 from phalanx.model.node import Node

@@ -136,7 +136,7 @@ def test_no_plan_disturbs_more_than_budgets_allow_nor_anybody_who_must_stay(even
     for _ in range(4):
         release(world, now)
         allowances = {budget.name: left(world, budget) for budget in world.budgets.seen.values()}
-        plan = loop.cycle(now)
+        plan = loop.cycle(now).plan
         check(world, plan, allowances)
         carry_out(world, plan)
         now += 60.0
@@ -149,7 +149,7 @@ def test_nothing_of_a_gang_outlives_its_minimum_whatever_budgets_keep(events: li
     world = World()
     for one in events:
         world.apply(one)
-    plan = Loop(world, POLICY).cycle(10.0)
+    plan = Loop(world, POLICY).cycle(10.0).plan
     gone = {step.uid for step in plan.steps if isinstance(step, Evict) and step.action == "preempt"}
     others = {step.uid for step in plan.steps if isinstance(step, Evict)} - gone
     for key in {task.membership.gang for task in world.tasks.values() if task.membership}:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from phalanx.engine.core import decide
+from phalanx.engine.decide import decide
 from phalanx.model.events import Event, NamespaceSeen, NodeSeen, TaskSeen
 from phalanx.model.node import Node, Taint
 from phalanx.model.plan import Code

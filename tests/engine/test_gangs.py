@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from phalanx.engine.core import decide
+from phalanx.engine.decide import decide
 from phalanx.engine.policy import Policy
 from phalanx.model.events import Event, NamespaceSeen, NodeSeen, TaskSeen
 from phalanx.model.gang import Membership

@@ -35,7 +35,7 @@ def gang(name: str, size: int, nodes: str) -> list[TaskSeen]:
 
 
 def binds(events: list[Event]) -> dict[str, str]:
-    return {step.uid: step.node for step in Loop(world_of(events), ALL).cycle(10.0).steps if isinstance(step, Bind)}
+    return {step.uid: step.node for step in Loop(world_of(events), ALL).cycle(10.0).plan.steps if isinstance(step, Bind)}
 
 
 def test_it_takes_the_place_that_it_was_promised_though_another_would_be_packed_better() -> None:
@@ -80,5 +80,5 @@ def test_whoever_was_promised_a_place_has_it_once_everybody_is_gone(events: list
     loop.cycle(10.0)
     promised = {uid: node for node, uids in world.nominated.items() for uid in uids if world.tasks[uid].ours}
     empty(world)
-    got = {step.uid: step.node for step in loop.cycle(11.0).binds}
+    got = {step.uid: step.node for step in loop.cycle(11.0).plan.binds}
     assert {uid: node for uid, node in got.items() if uid in promised} == promised

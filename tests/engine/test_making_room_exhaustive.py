@@ -66,7 +66,7 @@ def _loose(task: Task) -> Task:
 def found_by_us(case: Small, policy: Policy) -> list[Leaving] | None:
     """Return whom our search takes; None: it finds nobody. Late enough that no minimum runtime counts."""
     before = exhaustive.units(case.world)
-    plan = Loop(case.world, policy).cycle(1000.0)
+    plan = Loop(case.world, policy).cycle(1000.0).plan
     gone = {step.uid for step in plan.steps if isinstance(step, Evict)}
     assert bool(gone) == any(isinstance(step, Nominate) for step in plan.steps)
     ours = [unit for unit in before if gone.issuperset(task.uid for task in unit.tasks)]

@@ -58,7 +58,7 @@ def minimum(tasks: Sequence[Task]) -> int:
 def test_whoever_is_evicted_for_has_a_place_in_the_same_plan(events: list[Event]) -> None:
     world = world_of(events)
     before = world_of(events)
-    plan = Loop(world, ALL).cycle(NOW)
+    plan = Loop(world, ALL).cycle(NOW).plan
     for one in takings(before, plan):
         if one.action != "evict_stale":
             running = [task for task in exhaustive.members(before, one.gang) if task.state is State.RUNNING]
@@ -80,7 +80,7 @@ def test_whatever_is_evicted_for_budgets_gangs_and_runtimes_are_respected_in_eve
     for _ in range(4):
         release(world, now)
         before = kept_as_it_is(world)
-        plan = loop.cycle(now)
+        plan = loop.cycle(now).plan
         assert faults(before, plan) == []
         carry_out(world, plan)
         now += PERIOD
@@ -100,7 +100,7 @@ def test_preemption_is_by_strictly_higher_priority_inside_one_queue_whatever_the
     aged: bool, events: list[Event]
 ) -> None:
     world = world_of(events)
-    plan = Loop(world_of(events), policy_of(PREEMPT, aged=aged)).cycle(NOW)
+    plan = Loop(world_of(events), policy_of(PREEMPT, aged=aged)).cycle(NOW).plan
     for one in takings(world, plan):
         (claimant, *_) = exhaustive.members(world, one.gang)
         for victim in one.victims:
@@ -117,7 +117,7 @@ def test_reclaim_takes_only_what_the_rules_between_queues_allow_whatever_the_age
     """Without moving. Every taking is judged by the books as they stand after all that was decided before it."""
     world = world_of(events)
     policy = policy_of(TAKING, aged=aged)
-    plan = Loop(world_of(events), policy).cycle(NOW)
+    plan = Loop(world_of(events), policy).cycle(NOW).plan
     account = books(world, shares(world, policy))
     for one in retold(world, plan):
         if not isinstance(one, Taking):
@@ -138,7 +138,7 @@ def test_who_may_not_be_taken_from_is_moved_and_has_another_place(events: list[E
     """With moving: the victims of one claim are those that may be taken, and others who all fit elsewhere."""
     world = world_of(events)
     policy = policy_of(RECLAIM)
-    plan = Loop(world_of(events), policy).cycle(NOW)
+    plan = Loop(world_of(events), policy).cycle(NOW).plan
     found = takings(world, plan)
     assume(len(found) == 1)
     (one,) = found
@@ -207,7 +207,7 @@ def test_where_nobody_may_leave_nobody_is_evicted(events: list[Event]) -> None:
         TaskSeen(_fixed(one.task)) if isinstance(one, TaskSeen) and gang_name(one.task) in running else one
         for one in events
     ]
-    plan = Loop(world_of(fixed), ALL).cycle(NOW)
+    plan = Loop(world_of(fixed), ALL).cycle(NOW).plan
     assert not [step for step in plan.steps if isinstance(step, Evict)]
 
 
@@ -255,7 +255,7 @@ def test_between_flat_queues_every_claim_lowers_what_is_beyond_shares_and_then_w
     assume(all(list(one.queue.terms) == [GPU] for one in flat if isinstance(one, QueueSeen)))
     world, policy = world_of(flat), policy_of(TAKING)
     account = books(world, shares(world, policy))
-    plan = Loop(world_of(flat), policy).cycle(NOW)
+    plan = Loop(world_of(flat), policy).cycle(NOW).plan
     for one in retold(world, plan):
         before = beyond(account)
         charged = [one] if not isinstance(one, Taking) else one.places
@@ -283,7 +283,7 @@ def beyond(account: Books) -> tuple[int, int]:
 def test_every_preemption_raises_what_its_queue_runs_of_the_more_important(events: list[Event]) -> None:
     """The other potential: tasks that run or have a place, counted by priority, the highest first."""
     world = world_of(events)
-    plan = Loop(world_of(events), policy_of(PREEMPT)).cycle(NOW)
+    plan = Loop(world_of(events), policy_of(PREEMPT)).cycle(NOW).plan
     placed = Counter((task.queue, task.shape.priority) for task in world.tasks.values() if task.node)
     for one in retold(world, plan):
         queue = (one.places[0][0] if isinstance(one, Taking) else one[0]).queue

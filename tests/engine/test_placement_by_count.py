@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phalanx.engine.core import open_session
+from phalanx.engine.opening import open_session
 from phalanx.engine.kernels.by_count import by_count
-from phalanx.engine.placing import find
+from phalanx.engine.placement.place import find
 from phalanx.engine.plugins.resource_fit import Point, ResourceFit, Weight
+from phalanx.engine.session.request import Request
 from phalanx.engine.policy import Policy, Weighted
 from phalanx.model.axis import Int
 from phalanx.model.events import Event
@@ -56,7 +57,7 @@ def test_it_equals_greedy_for_every_built_in_score(
         world.apply(event)
     snapshot = world.compile(10.0)
     for shape in range(len(snapshot.shapes)):
-        counted = find(open_session(snapshot, policy), policy, shape, count)
+        counted = find(open_session(snapshot, policy), policy, Request(shape, count))
         looped = one_at_a_time(open_session(snapshot, policy), policy, shape, count)
         np.testing.assert_array_equal(counted, looped)
 

@@ -9,9 +9,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from phalanx.engine.core import decide, open_session
+from phalanx.engine.decide import decide
+from phalanx.engine.opening import open_session
 from phalanx.engine.invariants import Violation, check
-from phalanx.engine.placing import find, room
+from phalanx.engine.placement.copies import copies
+from phalanx.engine.placement.place import find
+from phalanx.engine.session.request import Request, When
+from phalanx.engine.session.session import Session
 from phalanx.engine.policy import Policy
 from phalanx.loop import Loop
 from phalanx.model.axis import Int
@@ -49,7 +53,7 @@ def test_no_plan_oversubscribes_a_node_in_any_resource(policy: Policy, events: l
             for name, amount in task.shape.requests:
                 used[task.node][name] += amount
     before = {node: dict(amounts) for node, amounts in used.items()}
-    plan = Loop(world, policy).cycle(10.0)
+    plan = Loop(world, policy).cycle(10.0).plan
     for bind in plan.binds:
         for name, amount in world.tasks[bind.uid].shape.requests:
             used[bind.node][name] += amount
@@ -62,7 +66,7 @@ def test_no_plan_oversubscribes_a_node_in_any_resource(policy: Policy, events: l
 @given(clusters())
 def test_no_plan_splits_a_gang_or_a_subgroup_below_its_minimum(events: list[Event]) -> None:
     world = world_of(events)
-    plan = Loop(world, DEFAULT).cycle(10.0)
+    plan = Loop(world, DEFAULT).cycle(10.0).plan
     for gang in {bind.gang for bind in plan.binds}:
         members = [task for task in world.tasks.values() if task.membership and task.membership.gang == gang]
         if members:
@@ -83,7 +87,7 @@ def test_no_plan_splits_a_gang_or_a_subgroup_below_its_minimum(events: list[Even
 def test_the_order_of_events_does_not_change_the_plan(policy: Policy, events: list[Event], chance: object) -> None:
     shuffled = list(events)
     chance.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert Loop(world_of(events), policy).cycle(10.0) == Loop(world_of(shuffled), policy).cycle(10.0)
+    assert Loop(world_of(events), policy).cycle(10.0).plan == Loop(world_of(shuffled), policy).cycle(10.0).plan
 
 
 @given(clusters(), st.data())
@@ -94,17 +98,19 @@ def test_rollback_restores_every_array_bit_for_bit_and_every_answer(events: list
     shape_numbers = st.integers(0, len(snapshot.shapes) - 1)
 
     def answers() -> list[bytes]:
-        rooms = [room(session, DEFAULT, shape) for shape in range(len(snapshot.shapes))]
-        places = [find(session, DEFAULT, shape, 3) for shape in range(len(snapshot.shapes))]
-        return [array.tobytes() for array in (*session.columns.values(), *rooms, *places)]
+        every = [Request(shape, 3, when=when) for shape in range(len(snapshot.shapes)) for when in When]
+        rooms = [copies(session, DEFAULT, request) for request in every]
+        places = [find(session, DEFAULT, request) for request in every]
+        return [array.tobytes() for array in (*arrays(session), *rooms, *places)]
 
     marks = []
     for _ in range(data.draw(st.integers(1, 5))):
         marks.append((session.checkpoint(), answers(), list(session.log)))
         shape = data.draw(shape_numbers)
         mine = np.flatnonzero(snapshot.tasks.shape == shape)
-        found = find(session, DEFAULT, shape, len(mine))
-        session.take(shape, mine[: len(found)], found)
+        request = Request(shape, len(mine), when=data.draw(st.sampled_from(When)))
+        found = find(session, DEFAULT, request)
+        session.take(request, mine[: len(found)], found)
         answers()
     for mark, expected, log in data.draw(
         st.permutations(marks).map(lambda kept: sorted(kept, key=lambda m: -m[0].journal))
@@ -112,6 +118,14 @@ def test_rollback_restores_every_array_bit_for_bit_and_every_answer(events: list
         session.rollback(mark)
         assert answers() == expected
         assert session.log == log
+
+
+def arrays(session: Session) -> list[Int]:
+    """Return everything that rollback restores."""
+    books = [session.ledger.books(name) for name in session.ledger.names]
+    own = [session.place, session.promise, session.served, session.evicted, session.budgets, session.scored]
+    queues = [session.queues.allocated, session.queues.fixed]
+    return [*(array for one in books for array in (one.free, one.leaving, one.promised)), *own, *queues]
 
 
 @given(clusters(), st.data())
@@ -188,11 +202,11 @@ def test_more_free_capacity_never_makes_a_single_gang_unplaceable(
         TaskSeen(Task(f"m{i}", "default", f"m{i}", shape, membership=Membership("default/m", size)))
         for i in range(size)
     ]
-    before = Loop(world_of([*only_nodes, *gang]), DEFAULT).cycle(0.0)
+    before = Loop(world_of([*only_nodes, *gang]), DEFAULT).cycle(0.0).plan
     grown = [NodeSeen(_grown(event.node, data)) for event in only_nodes]
     if data.draw(st.booleans()):
         grown.append(NodeSeen(replace(only_nodes[0].node, name="n0")))
-    after = Loop(world_of([*grown, *gang]), DEFAULT).cycle(0.0)
+    after = Loop(world_of([*grown, *gang]), DEFAULT).cycle(0.0).plan
     assert len(after.binds) >= len(before.binds)
 
 
@@ -227,7 +241,7 @@ def test_the_check_that_production_runs_catches_what_it_promises() -> None:
     plan = decide(snapshot, DEFAULT)
     check(snapshot, DEFAULT, plan)
     broken: dict[str, Plan] = {
-        "no node is oversubscribed": _bad(plan, node="n1"),
+        "every place of a bind is free": _bad(plan, node="n1"),
         "every node of a bind exists": _bad(plan, node="n9"),
         "every bound task was waiting": _bad(plan, uid="nobody"),
         "no gang is split": Plan(0.0, plan.steps[:3]),

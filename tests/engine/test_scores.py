@@ -5,13 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from phalanx.engine.core import open_session
+from phalanx.engine.opening import open_session
 from phalanx.engine.kernels import fit_scores
 from phalanx.engine.plugin import Plugin, Score
 from phalanx.engine.plugins.balanced_allocation import BalancedAllocation
 from phalanx.engine.plugins.resource_fit import Point, ResourceFit, Weight
 from phalanx.engine.plugins.scarce_resources import ScarceResources
 from phalanx.engine.policy import Policy, Weighted
+from phalanx.engine.session.request import Request
 from phalanx.model.axis import AMOUNT_MAX
 from phalanx.model.events import NodeSeen, TaskSeen
 from phalanx.model.node import Node
@@ -47,9 +48,8 @@ def hundredths(
     snapshot = world.compile(0.0)
     session = open_session(snapshot, Policy("one", (), (Weighted(plugin),)))
     rows = np.arange(len(snapshot.nodes))
-    session.candidates = rows
     assert isinstance(plugin, Score)
-    scores = plugin.score(session, 0, rows, np.zeros(len(rows), np.int64))
+    scores = plugin.score(session, Request(0, candidates=rows), rows, np.zeros(len(rows), np.int64))
     return {name: round(float(score) * 100, 6) for name, score in zip(snapshot.nodes.names, scores, strict=True)}
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phalanx.engine.share import Share
+from phalanx.engine.plugin import Share
 from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
 from phalanx.engine.shares.weighted import Weighted
 from phalanx.model.axis import Int

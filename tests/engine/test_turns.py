@@ -5,15 +5,16 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given
 
-from phalanx.engine import core
+from phalanx.engine.opening import open_session
+from phalanx.engine.steps import steps_of
 from phalanx.engine.explain import ceiling
 from phalanx.engine.plugin import Heads
 from phalanx.engine.policy import Policy
-from phalanx.engine.round import _place_unit
-from phalanx.engine.session import Session
-from phalanx.engine.turns import asks
-from phalanx.engine.units import Units, gang_units
-from phalanx.engine.waiting import in_order
+from phalanx.engine.waiting.allocation import place_unit
+from phalanx.engine.session.session import Session
+from phalanx.engine.waiting.turns import asks
+from phalanx.engine.session.units import Units, gang_units
+from phalanx.engine.waiting.order import in_order
 from phalanx.model.events import Event, QueueSeen, TaskSeen
 from phalanx.model.plan import Plan
 from phalanx.model.snapshot import Snapshot
@@ -33,7 +34,7 @@ def compiled(events: list[Event]) -> Snapshot:
 
 def slowly(snapshot: Snapshot, policy: Policy) -> Plan:
     """Allocate by comparing all queues of all levels before each unit, one unit at a time."""
-    session = core.open_session(snapshot, policy)
+    session = open_session(snapshot, policy)
     units = gang_units(snapshot)
     order = in_order(session, policy, units).tolist()
     queue_of = snapshot.gangs.queue[units.gang].tolist()
@@ -50,7 +51,7 @@ def slowly(snapshot: Snapshot, policy: Policy) -> Plan:
         unit = units.unit(index)
         if unit.gang in without:
             continue
-        reason = _place_unit(session, policy, unit)
+        reason = place_unit(session, policy, unit)
         if reason is not None:
             if unit.whole:
                 without.add(unit.gang)
@@ -58,8 +59,8 @@ def slowly(snapshot: Snapshot, policy: Policy) -> Plan:
                     if not plugin.minds(session, units)[index]:
                         continue
                     reason = plugin.refused(session, unit, reason, lambda shape: ceiling(session, policy, shape))
-            session.wait(unit.gang, reason)
-    return Plan(snapshot.now, core._steps(session, policy))
+            session.wait(np.array([unit.gang]), [reason])
+    return Plan(snapshot.now, steps_of(session, policy))
 
 
 def _first(session: Session, policy: Policy, units: Units, lines: dict[int, list[int]]) -> int:

@@ -8,7 +8,7 @@ import pytest
 
 from phalanx.engine.plugin import Plugin
 from phalanx.engine.policy import Policy, Weighted
-from phalanx.engine.session import Session
+from phalanx.engine.session.session import Session
 from phalanx.model.axis import Bool
 from phalanx.testing import check
 from phalanx.testing.room import CONSOLIDATE, PREEMPT, RECLAIM, policy_of

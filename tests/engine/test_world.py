@@ -38,7 +38,7 @@ def world_of(*events: NodeSeen | TaskSeen) -> World:
 
 
 def bound(world: World, now: float = 0.0) -> list[str]:
-    return [f"{bind.task.partition('/')[2]} {bind.node}" for bind in Loop(world, DEFAULT).cycle(now).binds]
+    return [f"{bind.task.partition('/')[2]} {bind.node}" for bind in Loop(world, DEFAULT).cycle(now).plan.binds]
 
 
 def test_a_decision_is_charged_before_anybody_answers() -> None:
@@ -101,7 +101,7 @@ def test_a_gang_rests_after_a_refusal_and_nobody_wakes_it_early() -> None:
     world = world_of(one_core(), TaskSeen(pod("a")))
     world.rest("Pod/a", 10.0, "its bind was refused: no")
     world.apply(TaskSeen(replace(pod("a"), labels={"a": "change"})))
-    waits = Loop(world, DEFAULT).cycle(9.0).waits
+    waits = Loop(world, DEFAULT).cycle(9.0).plan.waits
     assert [str(wait.reason) for wait in waits] == ["resting: its bind was refused: no"]
     assert not world.due(9.5)
     assert world.due(10.0)
@@ -155,6 +155,6 @@ def test_a_plan_that_breaks_a_promise_sets_its_gang_aside_and_stops_nobody_else(
             raise Violation("no a", broken)
 
     monkeypatch.setattr(loop, "check", strict)
-    plan = Loop(world, DEFAULT).cycle(0.0)
+    plan = Loop(world, DEFAULT).cycle(0.0).plan
     assert [bind.uid for bind in plan.binds] == ["b"]
     assert [(wait.gang, wait.reason.code) for wait in plan.waits] == [("default/a", Code.ERROR)]

@@ -65,7 +65,7 @@ class Desk:
             about |= {"creationTimestamp": "2026-11-01T12:00:00Z"}
             raw = msgspec.Raw(msgspec.json.encode(item | {"metadata": about}))
             self.feed.put(PODS if item["kind"] == "Pod" else NODES, raw)
-        self.status.update(self.loop.cycle(self.watch.now()))
+        self.status.update(self.loop.cycle(self.watch.now()).plan)
 
     def wait(self, seconds: float) -> None:
         self.watch.time += seconds

@@ -41,7 +41,7 @@ def full(running: int = 2, *more: Task) -> World:
 
 
 def steps(world: World, now: float = 10.0) -> list[str]:
-    return [step.text().partition(":")[0] for step in Loop(world, ROOM).cycle(now).steps]
+    return [step.text().partition(":")[0] for step in Loop(world, ROOM).cycle(now).plan.steps]
 
 
 KEPT = ["nominate default/high-0 n1", "nominate default/high-1 n1"]
@@ -85,7 +85,7 @@ def test_a_bind_that_is_answered_after_its_task_was_asked_to_leave_changes_nothi
     world = full(2, high(0), high(1))
     world.apply(TaskGone("low-0"))
     world.apply(TaskSeen(low(2, state=State.PENDING, node=None, started=None)))
-    assert "bind default/low-2 n1" in [step.text() for step in Loop(world, load_policy("default")).cycle(9.0).steps]
+    assert "bind default/low-2 n1" in [step.text() for step in Loop(world, load_policy("default")).cycle(9.0).plan.steps]
     steps(world)
     assert world.tasks["low-2"].state is State.RELEASING
     world.confirm(Bound("low-2", "n1", Result.OK, 11.0))
@@ -166,7 +166,7 @@ class Story:
             self.hear(what, first)
 
     def cycle(self) -> None:
-        for step in self.loop.cycle(self.now).steps:
+        for step in self.loop.cycle(self.now).plan.steps:
             if isinstance(step, Evict):
                 assert step.uid not in self.asked
                 self.asked[step.uid] = None

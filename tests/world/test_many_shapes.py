@@ -25,7 +25,7 @@ def test_the_shapes_of_one_gang_are_its_own_whoever_is_forgotten_meanwhile(other
     said = Membership("default/z", 2)
     for name, shape in (("z-0", Shape(((GPU, 8000), ("pods", 1)))), ("z-1", Shape((("cpu", 1000), ("pods", 1))))):
         world.apply(TaskSeen(Task(name, "default", name, shape, membership=said)))
-    assert Loop(world, load_policy("default")).cycle(1.0).binds == ()
+    assert Loop(world, load_policy("default")).cycle(1.0).plan.binds == ()
 
 
 def test_a_gang_may_have_more_shapes_than_are_remembered() -> None:

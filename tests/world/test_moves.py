@@ -38,7 +38,7 @@ class Story:
         ]  # fmt: skip
 
     def steps(self, now: float) -> list[str]:
-        return [step.text().partition(":")[0] for step in self.loop.cycle(now).steps]
+        return [step.text().partition(":")[0] for step in self.loop.cycle(now).plan.steps]
 
     def comes(self, *tasks: Task) -> None:
         for task in tasks:

@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from phalanx.engine.plugin import Plugin
-from phalanx.engine.session import Session
-from phalanx.engine.units import Taken, Unit, Units
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Taken, Unit, Units
 from phalanx.model.axis import Float, Int
 from phalanx.model.duration import Seconds
 from phalanx.model.plan import Code, Reason

@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from phalanx.engine.plugin import Plugin
-from phalanx.engine.session import Session
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
 from phalanx.model.axis import GPU, Float, Int
 
 
@@ -17,12 +18,12 @@ class GpuPriority(Plugin):
     resource: str = GPU
     name: ClassVar[str] = "gpu_priority"
 
-    def score(self, session: Session, shape: int, nodes: Int, copies: Int) -> Float:
+    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float:
         """Return GPUs of the node ÷ GPUs of the largest candidate. Used ones count: it is the machine that matters."""
-        del shape, copies
+        del copies
         column = session.snapshot.axis.index.get(self.resource)
         if column is None:
             return np.zeros(len(nodes))
         gpus = session.snapshot.nodes.allocatable[:, column]
-        most = gpus[session.candidates].max(initial=0)
+        most = gpus[request.candidates].max(initial=0)
         return gpus[nodes] / most if most else np.zeros(len(nodes))

@@ -59,10 +59,10 @@ class TimedWorld(World):
         super().__init__(label_keys)
         self._timings = timings
 
-    def compile(self, now: float, seed: int = 0) -> Snapshot:
+    def compile(self, now: float) -> Snapshot:
         """As in any world."""
         with self._timings.stage("compile"):
-            return super().compile(now, seed)
+            return super().compile(now)
 
     def assume(self, plan: Plan) -> None:
         """As in any world."""

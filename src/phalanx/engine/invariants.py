@@ -1,12 +1,26 @@
-"""Invariants: what must hold of any plan. Tests, the simulator and production call this one check."""
+"""Invariants: what must hold of any plan. Tests, the simulator and production call this one check.
+
+It costs in proportion to the steps that do something: a plan in which everybody waits costs nothing.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
 
 import numpy as np
 
+from phalanx.engine.opening import open_session
+from phalanx.engine.placement.copies import copies
 from phalanx.engine.policy import Policy
-from phalanx.engine.units import subgroup_minimums
+from phalanx.engine.session.request import Request, When
+from phalanx.engine.session.session import Session
 from phalanx.model.axis import Bool, Int
-from phalanx.model.plan import Plan
+from phalanx.model.gang import Gang, leaves
+from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release, Step
+from phalanx.model.running import OVERBUDGETED
 from phalanx.model.snapshot import Snapshot
+
+#: In the place of a row: there is none.
+UNKNOWN = -1
 
 
 class Violation(AssertionError):  # noqa: N818 (what it is, not what it does)
@@ -21,34 +35,148 @@ class Violation(AssertionError):  # noqa: N818 (what it is, not what it does)
 
 def check(snapshot: Snapshot, policy: Policy, plan: Plan) -> None:
     """Raise Violation unless the plan is safe to carry out."""
-    row_of = {uid: row for row, uid in enumerate(snapshot.tasks.uids)}
-    binds = plan.binds
-    tasks = np.array([row_of.get(bind.uid, -1) for bind in binds], np.int64)
-    nodes = np.array([snapshot.nodes.row.get(bind.node, -1) for bind in binds], np.int64)
-
-    def require(kept: Bool, promise: str) -> None:
-        """`kept` says of each bind whether it keeps the promise."""
-        if not kept.all():
-            broken = [binds[index].gang_key for index in np.flatnonzero(~kept).tolist()]
-            raise Violation(promise, tuple(dict.fromkeys(broken)))
-
-    require(tasks >= 0, "every bound task was waiting")
-    require(nodes >= 0, "every node of a bind exists")
-    require(np.bincount(tasks, minlength=1)[tasks] == 1, "no task is bound twice")
-    require(~snapshot.tasks.held[tasks], "no task that must be held is bound")
-    require(_fits(snapshot, tasks, nodes), "no node is oversubscribed")
+    binds = [step for step in plan.steps if isinstance(step, Bind)]
+    evicts = [step for step in plan.steps if isinstance(step, Evict)]
+    releases = [step for step in plan.steps if isinstance(step, Release)]
+    nominates = [step for step in plan.steps if isinstance(step, Nominate)]
+    if not (binds or evicts or releases or nominates):
+        return
+    rows = _Rows(snapshot)
+    leaving = rows.of_running(evicts)
+    _check_evictions(snapshot, evicts, leaving, rows)
+    gone = {step.uid for step in evicts}
+    moves = [step for step in nominates if step.uid in gone]
+    nominates = [step for step in nominates if step.uid not in gone]
+    bound, promised, released = rows.of_tasks(binds), rows.of_tasks(nominates), rows.of_tasks(releases)
+    _require(binds, bound != UNKNOWN, "every bound task was waiting")
+    _require(binds, rows.nodes(binds) != UNKNOWN, "every node of a bind exists")
+    _require(binds, _once(bound), "no task is bound twice")
+    _require(binds, ~snapshot.tasks.held[bound], "no task that must be held is bound")
+    _require(nominates, promised != UNKNOWN, "every nominated task was waiting")
+    _require([*nominates, *moves], rows.nodes([*nominates, *moves]) != UNKNOWN, "every node of a nomination exists")
+    _require(nominates, _once(promised) & ~np.isin(promised, bound), "no task is nominated twice, or bound as well")
+    _require(releases, released != UNKNOWN, "every released task was waiting")
+    there = snapshot.tasks.nominated[released] == rows.nodes(releases)
+    _require(releases, there & _once(released), "only a nomination that is there is released, and once")
+    _Books(snapshot, policy, rows, leaving).check(binds, bound, nominates, promised, moves, released)
     if policy.groups:
-        _check_gangs(snapshot, tasks)
+        _check_gangs(snapshot, bound)
     if policy.counting:
-        require(_within_limits(snapshot, tasks), "no queue gets more than its limit")
+        _require(binds, _within_limits(snapshot, bound), "no queue gets more than its limit")
 
 
-def _fits(snapshot: Snapshot, tasks: Int, nodes: Int) -> Bool:
-    """Return, per bind, whether its node holds all that is bound to it, in every resource that is asked of it."""
-    asked = np.zeros_like(snapshot.nodes.free)
-    np.add.at(asked, nodes, snapshot.requests[snapshot.tasks.shape[tasks]])
-    fine: Bool = ((asked <= snapshot.nodes.free) | (asked == 0)).all(axis=1)
-    return fine[nodes]
+def _require(steps: Sequence[Step], kept: Bool, promise: str) -> None:
+    """`kept` says of each step whether it keeps the promise."""
+    if not kept.all():
+        broken = [steps[index].gang_key or "" for index in np.flatnonzero(~kept).tolist()]
+        raise Violation(promise, tuple(key for key in dict.fromkeys(broken) if key))
+
+
+def _once(rows: Int) -> Bool:
+    found, at, counts = np.unique(rows, return_inverse=True, return_counts=True)
+    once: Bool = (counts[at] == 1) | (rows == UNKNOWN)
+    return once if len(found) else np.ones(len(rows), np.bool_)
+
+
+class _Rows:
+    """Finds the rows of steps. Gangs are sorted by key, so nobody looks through all of them."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._uids: dict[tuple[bool, str], dict[str, int]] = {}
+
+    def of_tasks(self, steps: Sequence[Bind | Nominate | Release]) -> Int:
+        found = (self._members(step.gang_key, running=False).get(step.uid, UNKNOWN) for step in steps)
+        return np.fromiter(found, np.int64, len(steps))
+
+    def of_running(self, steps: Sequence[Evict]) -> Int:
+        found = (self._members(step.victim_key, running=True).get(step.uid, UNKNOWN) for step in steps)
+        return np.fromiter(found, np.int64, len(steps))
+
+    def nodes(self, steps: Sequence[Bind | Nominate | Release | Evict]) -> Int:
+        row = self._snapshot.nodes.row
+        return np.fromiter((row.get(step.node, UNKNOWN) for step in steps), np.int64, len(steps))
+
+    def waits(self, key: str) -> bool:
+        return _position(self._snapshot.gangs.gangs, key) != UNKNOWN
+
+    def _members(self, key: str, *, running: bool) -> dict[str, int]:
+        known = self._uids.get((running, key))
+        if known is None:
+            of = self._snapshot.running if running else self._snapshot.gangs
+            uids = self._snapshot.running.uids if running else self._snapshot.tasks.uids
+            gang = _position(of.gangs, key)
+            mine = range(int(of.first[gang]), int(of.first[gang] + of.count[gang])) if gang != UNKNOWN else range(0)
+            known = self._uids[running, key] = {uids[row]: row for row in mine}
+        return known
+
+
+def _position(gangs: Sequence[Gang], key: str) -> int:
+    at = bisect_left(gangs, key, key=lambda gang: gang.key)
+    return at if at < len(gangs) and gangs[at].key == key else UNKNOWN
+
+
+def _check_evictions(snapshot: Snapshot, evicts: list[Evict], leaving: Int, rows: _Rows) -> None:
+    running = snapshot.running
+    _require(evicts, leaving != UNKNOWN, "only tasks of ours that run are evicted")
+    _require(evicts, running.node[leaving] == rows.nodes(evicts), "a task is evicted where it runs")
+    _require(evicts, _once(leaving), "no task is evicted twice")
+    known = np.array([step.gang_key is None or rows.waits(step.gang_key) for step in evicts], np.bool_)
+    _require(evicts, known, "whoever is evicted for somebody is evicted for a gang that waits")
+    under = running.budget[leaving]
+    used = np.bincount(under[under >= 0], minlength=len(running.budgets))
+    over = np.append(used > running.budgets, False)[under]
+    _require(evicts, (under != OVERBUDGETED) & ~(over & (under >= 0)), "no disruption budget is exceeded")
+
+
+class _Books:
+    """Carries a plan out on fresh books, and asks every filter about every place."""
+
+    def __init__(self, snapshot: Snapshot, policy: Policy, rows: _Rows, leaving: Int) -> None:
+        self._snapshot, self._policy, self._rows = snapshot, policy, rows
+        self._session: Session = open_session(snapshot, policy)
+        self._leaving = leaving
+
+    def check(
+        self, binds: list[Bind], bound: Int, nominates: list[Nominate], promised: Int, moves: list[Nominate],
+        released: Int,
+    ) -> None:  # fmt: skip
+        session, shapes = self._session, self._snapshot.tasks.shape
+        session.drop_promise(np.concatenate([bound, promised, released]))
+        if len(self._leaving):
+            session.evict(self._leaving)
+        gangs = self._snapshot.tasks.gang
+        held = {int(gang) for gang in gangs[session.promise >= 0]}
+        for steps, tasks, when in ((binds, bound, When.NOW), (nominates, promised, When.LATER)):
+            own = np.array([gang if gang in held else UNKNOWN for gang in gangs[tasks].tolist()], np.int64)
+            promise = "every place of a bind is free, by every filter, and promised to nobody else"
+            if when is When.LATER:
+                promise = "every nominated place will be free, by every filter"
+            self._fill(steps, shapes[tasks], own, when, promise)
+        of = {uid: row for uid, row in zip((self._snapshot.running.uids[row] for row in self._leaving), self._leaving.tolist(), strict=True)}
+        moved = np.array([of[step.uid] for step in moves], np.int64)
+        nobody = np.full(len(moves), UNKNOWN)
+        where = "there will be a place for every task that is moved"
+        self._fill(moves, self._snapshot.running.shape[moved], nobody, When.LATER, where)
+
+    def _fill(self, steps: Sequence[Step], shapes: Int, own: Int, when: When, promise: str) -> None:
+        """Put every step where it says, those of one shape at once, and ask whether that may be."""
+        nodes = self._rows.nodes(steps)  # type: ignore[arg-type]  # no waits among them
+        kinds = np.stack([shapes, own, np.arange(len(shapes)) * (not self._policy.by_count)], axis=1)
+        found, first = np.unique(kinds, axis=0, return_index=True)
+        # A loop over the shapes of the steps; a policy that asks after each copy is asked so here.
+        for at in np.argsort(first).tolist():
+            shape, gang, _ = found[at].tolist()
+            mine = np.flatnonzero((kinds == found[at]).all(axis=1))
+            request = Request(shape, len(mine), gang, when)
+            rows, counts = np.unique(nodes[mine], return_counts=True)
+            room = copies(self._session, self._policy, request)
+            asked = np.zeros(len(room), np.int64)
+            asked[rows] = counts
+            fine = np.ones(len(steps), np.bool_)
+            fine[mine] = (room >= asked)[nodes[mine]]
+            _require(steps, fine, promise)
+            self._session.take(request, np.zeros(0, np.int64), nodes[mine])
 
 
 def _within_limits(snapshot: Snapshot, tasks: Int) -> Bool:
@@ -83,11 +211,11 @@ def _check_gangs(snapshot: Snapshot, tasks: Int) -> None:
 def _short_of_subgroups(snapshot: Snapshot, tasks: Int, started: Bool) -> Bool:
     gangs = snapshot.gangs
     broken = np.zeros(len(gangs), np.bool_)
-    for row in np.flatnonzero(started & gangs.intricate).tolist():
+    for row in np.flatnonzero(started & gangs.irregular).tolist():
         there = dict(gangs.running_in.get(row, {}))
         for task in tasks[snapshot.tasks.gang[tasks] == row].tolist():
             name = snapshot.tasks.subgroups[task]
             if name is not None:
                 there[name] = there.get(name, 0) + 1
-        broken[row] = any(there.get(part.name, 0) < part.minimum for part in subgroup_minimums(gangs.gangs[row]))
+        broken[row] = any(there.get(part.name, 0) < part.minimum for part in leaves(gangs.gangs[row].subgroups))
     return broken

@@ -3,26 +3,31 @@
 A plugin is a frozen dataclass that derives from `Plugin` and offers one or more of the methods below; a
 method that is there is used. Its fields are its arguments in the policy file.
 
-| point  | method                                             | combined by                              |
-|--------|----------------------------------------------------|------------------------------------------|
-| Filter | `room(session, shape) -> int[node]`                | MIN                                      |
-| Score  | `score(session, shape, nodes, copies) -> [entry]`  | weighted sum, rounded to a grid          |
-| Order  | `gang_key(session, units) -> column[unit]`         | lexicographic, in policy order, row last |
-| Order  | `queue_key(session, queues, heads) -> columns`     | lexicographic, in policy order, age last |
-| Veto   | `check(session, unit, taken) -> Reason or None`    | first wins                               |
+| point  | method                                              | combined by                              |
+|--------|-----------------------------------------------------|------------------------------------------|
+| Filter | `room(session, request) -> int[node] or None`       | MIN                                      |
+| Score  | `score(session, request, nodes, copies) -> [entry]` | weighted sum, rounded to a grid          |
+| Order  | `gang_key(session, units) -> column[unit]`          | lexicographic, in policy order, row last |
+| Order  | `queue_key(session, queues, heads) -> columns`      | lexicographic, in policy order, age last |
+| Veto   | `check(session, unit, taken) -> Reason or None`     | first wins                               |
+| Victim | `mask(session, gang) -> bool[resident]`             | AND                                      |
+| Share  | `deserved(snapshot) -> int[queue, resource]`        | exactly one                              |
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from phalanx.engine.session import Session
-from phalanx.engine.units import Taken, Unit, Units
+from phalanx.engine.session.column import Column
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Taken, Unit, Units
 from phalanx.model.axis import Bool, Float, Int
 from phalanx.model.plan import Reason
 from phalanx.model.snapshot import Snapshot
+from phalanx.model.usage import Memory
 
 #: The room of a yes/no filter where the answer is yes. Small enough that sums over all nodes cannot wrap.
 UNLIMITED = 2**31
@@ -44,11 +49,11 @@ class Plugin:
     reads: ClassVar[tuple[str, ...]] = ()
     #: Labels of tasks that it looks at; a shape keeps no others.
     reads_labels: ClassVar[tuple[str, ...]] = ()
-    #: Kinds of events that can change its answer.
-    wakes_on: ClassVar[tuple[str, ...]] = ("node", "task")
     reach: ClassVar[Reach] = "node"
     #: The answer to `room` does not depend on what this session placed: it is asked once per `reads`.
     static: ClassVar[bool] = False
+    #: Its `room` follows from the spare amounts alone: as many copies as fit into them.
+    by_amounts: ClassVar[bool] = False
     #: Gangs are whole units only when some plugin of the policy says so.
     groups: ClassVar[bool] = False
     #: Orders a gang anew after each full start timeout, which its reason then tells.
@@ -60,13 +65,10 @@ class Plugin:
     #: An order key of a whole band: growth of a gang waits for every minimum of the same band.
     band: ClassVar[bool] = False
 
-    def columns(self, snapshot: Snapshot) -> Mapping[str, Int]:
-        """Return the session columns it needs, by name. Rollback restores them."""
+    def columns(self, snapshot: Snapshot) -> Sequence[Column]:
+        """Return the columns it needs: what a placement takes beside amounts. The ledger keeps them."""
         del snapshot
-        return {}
-
-    def charge(self, session: Session, shape: int, nodes: Int, counts: Int) -> None:
-        """Bring its columns up to date: `counts[i]` copies of the shape were placed on `nodes[i]`."""
+        return ()
 
     def minds(self, session: Session, units: Units) -> Bool:
         """Return, per unit, whether it wants to know of its refusal."""
@@ -74,7 +76,7 @@ class Plugin:
         return np.ones(len(units), np.bool_)
 
     def refused(self, session: Session, unit: Unit, reason: Reason, ceiling: Ceiling) -> Reason:
-        """Take note that the minimum of a gang found no place; return the reason, with more to say or as it is."""
+        """Take note that the minimum of a gang found no place; return the reason, with a note or as it is."""
         del session, unit, ceiling
         return reason
 
@@ -83,9 +85,12 @@ class Plugin:
 class Filter(Protocol):
     """How many more copies of the shape each node may take: 0 or UNLIMITED for a yes/no filter.
 
-    `ceiling(session, shape) -> int[node]`, the room if nobody else were there, is asked for where it
+    None: it has nothing to say about this request, and costs nothing. Read the books through `session.spare`: it
+    answers for now or for later, as the request says, and what is promised to the request's own gang does not count.
+
+    `ceiling(session, request) -> int[node]`, the room if nobody else were there, is asked for where it
     exists: it tells `never` from `full`. A static filter's ceiling is its room; without one there is no limit.
-    `limits(session, shape, nodes) -> str`, what bounds the number of copies on nodes that take some, is asked for
+    `limits(session, request, nodes) -> str`, what bounds the number of copies on nodes that take some, is asked for
     where it exists.
     """
 
@@ -93,12 +98,13 @@ class Filter(Protocol):
     static: ClassVar[bool]
     reads: ClassVar[tuple[str, ...]]
     reach: ClassVar[Reach]
+    by_amounts: ClassVar[bool]
 
-    def room(self, session: Session, shape: int) -> Int:
-        """Return int[node]."""
+    def room(self, session: Session, request: Request) -> Int | None:
+        """Return int[node], or None."""
         ...
 
-    def refusals(self, session: Session, shape: int, nodes: Int) -> list[tuple[int, str]]:
+    def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Explain why these nodes have no room: (how many, a few words), the commonest first."""
         ...
 
@@ -110,8 +116,8 @@ class Score(Protocol):
     name: ClassVar[str]
     reach: ClassVar[Reach]
 
-    def score(self, session: Session, shape: int, nodes: Int, copies: Int) -> Float:
-        """Return float[entry] in [0, 1]. Normalise over `session.candidates`."""
+    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float:
+        """Return float[entry] in [0, 1]. Normalise over `request.candidates`."""
         ...
 
 
@@ -140,10 +146,11 @@ class QueueOrder(Protocol):
 
 @runtime_checkable
 class Veto(Protocol):
-    """A last word: asked before the search (`taken` is None) and after it.
+    """A last word: asked before the search (`taken` is None) and after it, for every placement, now or later.
 
     A veto that only counts, and never looks at where tasks were placed, also has `copies(session, gang, shape) ->
-    int`: how many more tasks of this shape of the gang's queue it would let pass. Equal tasks are then decided at once.
+    int`: how many more tasks of this shape of the gang's queue it would let pass; and `objects(session, units, asks)
+    -> bool[unit]`: which units it would refuse now. Equal tasks are then decided at once.
     """
 
     name: ClassVar[str]
@@ -160,7 +167,23 @@ class Victim(Protocol):
     name: ClassVar[str]
 
     def mask(self, session: Session, gang: int) -> Bool:
-        """Return, per row of the running table, whether it may leave for this row of the gang table."""
+        """Return, per row of `session.residents`, whether it may leave for this row of the gang table."""
+        ...
+
+
+@runtime_checkable
+class Share(Protocol):
+    """Divides the cluster among queues. A frozen dataclass; its fields are its arguments in the policy file."""
+
+    name: ClassVar[str]
+
+    @property
+    def memory(self) -> Memory | None:
+        """Return which past use it wants to see in `QueueTable.usage`; None: it looks at the present alone."""
+        ...
+
+    def deserved(self, snapshot: Snapshot) -> Int:
+        """Return int[queue, resource] over `snapshot.queues`: what each queue is entitled to now."""
         ...
 
 

@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Veto, Victim
-from phalanx.engine.session import Session
-from phalanx.engine.share import Share
+from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Share, Veto, Victim
+from phalanx.engine.session.session import Session
 
 #: Actions that evict for somebody who waits.
 TAKING = frozenset({"consolidate", "reclaim", "preempt"})
@@ -37,7 +36,7 @@ class Policy:
     actions: tuple[Action, ...]
     plugins: tuple[Weighted, ...]
     scheduler_names: tuple[str, ...] = ("phalanx",)
-    #: How many steps a search for victims may take.
+    #: How many steps the search for room for one unit may take.
     search_steps: int = 20_000
     #: How the cluster is divided among queues; None: nobody is entitled to anything.
     share: Share | None = None
@@ -50,7 +49,7 @@ class Policy:
     #: Vetoes that only count.
     counting: tuple[Any, ...] = field(init=False, repr=False)
     #: Some veto looks at each unit by itself.
-    choosy: bool = field(init=False, repr=False)
+    judges_singly: bool = field(init=False, repr=False)
     #: Plugins that take note of who was refused.
     noting: tuple[Plugin, ...] = field(init=False, repr=False)
     #: Gangs are decided whole.
@@ -71,7 +70,7 @@ class Policy:
             "vetoes": vetoes,
             "victims": tuple(plugin for plugin in plugins if isinstance(plugin, Victim)),
             "counting": tuple(veto for veto in vetoes if hasattr(veto, "copies")),
-            "choosy": any(not hasattr(veto, "copies") for veto in vetoes),
+            "judges_singly": any(not hasattr(veto, "copies") for veto in vetoes),
             "noting": tuple(plugin for plugin in plugins if type(plugin).refused is not Plugin.refused),
             "groups": any(plugin.groups for plugin in plugins),
             "requeues": any(plugin.requeues for plugin in plugins),

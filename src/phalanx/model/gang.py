@@ -1,5 +1,6 @@
 """A gang: tasks that start together or not at all."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -114,3 +115,10 @@ class Gang:
     hold: str | None = None
     #: The hold is our mistake, not the user's.
     failed: bool = False
+    #: Room for it could not be made: what is promised to it is given up.
+    forfeits: bool = False
+
+    def lacks(self, counted: int, inside: Mapping[str, int]) -> int:
+        """Return how many members are missing to the minimums, given those that count in all and per subgroup."""
+        parts = sum(max(part.minimum - inside.get(part.name, 0), 0) for part in leaves(self.subgroups))
+        return max(parts, self.minimum - counted, 0)

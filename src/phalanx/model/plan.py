@@ -39,13 +39,15 @@ class Reason:
     fit: int = 0
     nodes: int = 0
     refusals: tuple[Refusals, ...] = ()
+    #: What else is to say, in order: a reservation, a search that stopped early, a start timeout that passed.
+    notes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return self.text
+        return "; ".join((self.text, *self.notes))
 
-    def adding(self, more: str) -> "Reason":
-        """Return the reason with something more to say."""
-        return replace(self, text=f"{self.text}; {more}")
+    def adding(self, note: str) -> "Reason":
+        """Return the reason with one more note."""
+        return replace(self, notes=(*self.notes, note))
 
 
 class Bind(NamedTuple):
@@ -84,6 +86,25 @@ class Nominate(NamedTuple):
         return {"step": "nominate", "pod": self.task, "node": self.node, "gang": self.gang}
 
 
+class Release(NamedTuple):
+    """Give up a nomination, and say why: the place is nobody's from now on."""
+
+    task: str
+    uid: str
+    node: str
+    gang: str
+    gang_key: str
+    reason: str
+
+    def text(self) -> str:
+        """Return the step as one line."""
+        return f"release {self.task} {self.node}: {self.reason}"
+
+    def json(self) -> dict[str, Any]:
+        """Return the step as the public contract has it."""
+        return {"step": "release", "pod": self.task, "node": self.node, "gang": self.gang, "reason": self.reason}
+
+
 class Evict(NamedTuple):
     """Ask a task to leave its node, and say for whom and by which rule."""
 
@@ -93,8 +114,9 @@ class Evict(NamedTuple):
     action: str
     beneficiary: str | None
     reason: str
-    #: The key of the gang for which it is done.
+    #: The key of the gang for which it is done, and of the gang that it leaves.
     gang_key: str | None = None
+    victim_key: str = ""
 
     def text(self) -> str:
         """Return the step as one line."""
@@ -129,7 +151,19 @@ class Wait(NamedTuple):
         }  # fmt: skip
 
 
-Step = Bind | Nominate | Evict | Wait
+Step = Bind | Nominate | Release | Evict | Wait
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What one search for room looked at."""
+
+    gang: str
+    action: str
+    #: Steps of the search budget that it took, and whether it stopped before it had looked at everything.
+    steps: int
+    stopped: bool
+    found: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,8 @@ class RunningTable:
     #: Its tasks are rows first … first + count - 1.
     first: Int
     count: Int
-    #: How many of them must stay if any does: the minimum, less members that finished.
-    needed: Int
+    #: How many of them must stay if any does: the gang's minimum, less members that finished.
+    minimum: Int
     #: Row of its queue, or -1.
     queue: Int
     priority: Int
@@ -49,8 +49,10 @@ class RunningTable:
     created: Float
     #: When the last of its minimum started.
     started: Float
-    #: Since when it runs below its minimum; infinity where it does not.
+    #: Since when it runs below its minimum because it lost members; infinity where it did not.
     broken_since: Float
+    #: Since when it has not come together: members that should have started with these did not. Infinity: it has.
+    split_since: Float
 
     def __len__(self) -> int:
         return len(self.uids)
@@ -61,6 +63,6 @@ def nobody(resources: int) -> RunningTable:
     none, no, never = np.zeros(0, np.int64), np.zeros(0, np.bool_), np.zeros(0)
     return RunningTable(
         uids=(), names=(), gang=none, node=none, shape=none, requests=np.zeros((0, resources), np.int64),
-        movable=no, budget=none, budgets=none, gangs=(), first=none, count=none, needed=none, queue=none, priority=none,
-        preemptible=no, created=never, started=never, broken_since=never,
+        movable=no, budget=none, budgets=none, gangs=(), first=none, count=none, minimum=none, queue=none, priority=none,
+        preemptible=no, created=never, started=never, broken_since=never, split_since=never,
     )  # fmt: skip

@@ -97,6 +97,21 @@ class PodTerm:
     namespace_selector: LabelSelector | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Repulsion:
+    """Required anti-affinity of a pod on a node: keeps matching pods out of its domain of this node label."""
+
+    topology_key: str
+    selector: LabelSelector
+    #: The namespaces it looks at; None: all of them.
+    namespaces: frozenset[str] | None
+
+    def repels(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Tell whether it keeps out a pod of this namespace with these labels."""
+        meant = self.namespaces is None or namespace in self.namespaces
+        return meant and self.selector.matches(labels)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class HostPort:
     """A port taken on the node itself. `0.0.0.0` overlaps every address."""

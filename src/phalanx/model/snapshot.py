@@ -12,7 +12,6 @@ from phalanx.model.gang import Gang
 from phalanx.model.node import Taint
 from phalanx.model.queue_table import QueueTable
 from phalanx.model.running import RunningTable
-from phalanx.model.selectors import HostPort, LabelSelector
 from phalanx.model.task import Hold, Shape
 from phalanx.model.topology import Domains, domains
 
@@ -28,9 +27,9 @@ class NodeTable:
     #: allocatable less every charged task, terminating ones too. Below zero where a node shrank.
     free: Int
     #: The part of what is charged that terminates: will be free.
-    releasing: Int
-    #: Nominated to somebody who is not there yet: may lie in `free` or in `releasing`.
-    held: Int
+    leaving: Int
+    #: Nominated to pods of ours that are not there yet: may lie in `free` or in `leaving`.
+    promised: Int
     #: [node, 2]: cpu and memory in use as Kubernetes scores them (see `Shape.scored`).
     scored: Int
     ready: Bool
@@ -39,8 +38,6 @@ class NodeTable:
     taint_set: Int
     taint_sets: tuple[tuple[Taint, ...], ...]
     labels: tuple[Mapping[str, str], ...]
-    #: Rows that have host ports in use.
-    ports: Mapping[int, frozenset[HostPort]]
     _domains: dict[str, Domains] = field(default_factory=dict[str, Domains], repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -54,16 +51,8 @@ class NodeTable:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceTable:
-    """Every device that is placed by identity, one row each, sorted by node and name."""
-
-    names: tuple[str, ...]
-    resource: tuple[str, ...]
-    node: Int
-    #: In milli-devices.
-    free: Int
-
+#: A bind was seen to be answered after 34 seconds; well beyond that, a missing member is not on its way.
+WAVE_DEADLINE = 120.0
 
 #: The maximum of a gang that has none.
 UNBOUNDED = 2**31
@@ -89,7 +78,7 @@ class GangTable:
     #: Members on nodes or on their way there: what the maximum bounds. Finished ones are not among them.
     present: Int
     #: Has subgroups, a hold, or a member with one: its tasks are chosen one gang at a time.
-    intricate: Bool
+    irregular: Bool
     #: Row of its queue; -1 where it has none, and then it is held.
     queue: Int
     preemptible: Bool
@@ -97,6 +86,8 @@ class GangTable:
     patience: Float
     #: Others may be evicted for it.
     evicts: Bool
+    #: Seconds; infinity where nobody said so.
+    expected_runtime: Float
     #: The same per subgroup, only for gangs that have subgroups.
     running_in: Mapping[int, Mapping[str, int]]
 
@@ -115,8 +106,11 @@ class TaskTable:
     shape: Int
     created: Float
     subgroups: tuple[str | None, ...]
-    #: Row of the node that is nominated to it, or -1.
+    #: Row of the node that is nominated to it, or -1; and since when, infinity where none is.
     nominated: Int
+    nominated_since: Float
+    #: Nominations to nodes that are not there, by row.
+    lost: Mapping[int, str]
     held: Bool
     holds: Mapping[int, Hold]
 
@@ -125,15 +119,21 @@ class TaskTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Repulsion:
-    """Required anti-affinity of tasks on nodes: keeps matching shapes out of these domains."""
+class Occupancy:
+    """What is on the nodes: one row per node and shape, sorted by both. Every pod counts, whoever scheduled it.
 
-    topology_key: str
-    selector: LabelSelector
-    #: The namespaces it looks at, resolved; None: all of them.
-    namespaces: frozenset[str] | None
-    #: Sorted values of the topology key.
-    domains: tuple[str, ...]
+    The node table's amounts, and every column of a plugin, follow from these counts.
+    """
+
+    #: Row of the node table, and row among the snapshot's shapes.
+    node: Int
+    shape: Int
+    #: Pods on the node that stay, and pods that terminate.
+    here: Int
+    leaving: Int
+    #: Pods of ours to which a place on the node is nominated, and such pods of other schedulers.
+    promised: Int
+    foreign: Int
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +141,8 @@ class Snapshot:
     """What `decide` sees. Same snapshot, same policy: same plan."""
 
     now: float
-    seed: int
     axis: Axis
     nodes: NodeTable
-    devices: DeviceTable
     shapes: tuple[Shape, ...]
     #: [shape, resource]
     requests: Int
@@ -153,6 +151,8 @@ class Snapshot:
     gangs: GangTable
     tasks: TaskTable
     queues: QueueTable
-    repulsions: tuple[Repulsion, ...]
-    #: Empty unless the policy has an action that evicts.
+    occupancy: Occupancy
+    #: Empty unless the policy looks at what runs.
     running: RunningTable
+    #: Seconds after which a gang that did not come together steps back.
+    wave_deadline: float = WAVE_DEADLINE

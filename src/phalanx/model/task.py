@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from phalanx.model.gang import Membership
-from phalanx.model.selectors import HostPort, NodeTerm, PodTerm, Preference, Toleration
+from phalanx.model.selectors import HostPort, NodeTerm, PodTerm, Preference, Repulsion, Toleration
 
 
 class State(Enum):
@@ -51,6 +51,8 @@ class Shape:
     node_terms: tuple[NodeTerm, ...] | None = None
     preferences: tuple[Preference, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
+    #: Required anti-affinity: keeps matching pods out of its domains while it is on a node.
+    repels: tuple[Repulsion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class Task:
     hold: Hold | None = None
     nominated: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
-    #: Required anti-affinity: keeps matching pods out of its domains while it is on a node.
+    #: Required anti-affinity as it is written. Its shape in a snapshot has it with the namespaces looked up.
     repels: tuple[PodTerm, ...] = ()
     queue: str | None = None
     #: Of a pod in no gang; members of one say it in their membership.

@@ -29,7 +29,7 @@ from phalanx.engine.plugins.resource_fit import ResourceFit
 from phalanx.engine.plugins.scarce_resources import ScarceResources
 from phalanx.engine.plugins.taints import Taints
 from phalanx.engine.policy import Action
-from phalanx.engine.share import Share
+from phalanx.engine.plugin import Share
 from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
 from phalanx.engine.shares.weighted import Weighted
 from phalanx.model.quantity import shown

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from phalanx.engine.plugin import Plugin
 from phalanx.engine.policy import Action, Weighted
-from phalanx.engine.share import Share
+from phalanx.engine.plugin import Share
 from phalanx.model.quantity import shown
 from phalanx.policy.arguments import make
 from phalanx.policy.document import Document, Path

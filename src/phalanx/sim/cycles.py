@@ -39,7 +39,7 @@ def play(loop: Loop, now: float, cycles: int) -> Iterator[Plan]:
         # At first only what should have gone before now: a pod that is due this very moment is still there.
         release(loop.world, now + PERIOD if cycle else math.nextafter(now, -math.inf))
         now += PERIOD if cycle else 0.0
-        plan = loop.cycle(now)
+        plan = loop.cycle(now).plan
         carry_out(loop.world, plan)
         yield plan
 

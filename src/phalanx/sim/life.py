@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from phalanx.model.gang import Gang, leaves
+from phalanx.model.gang import Gang
 from phalanx.model.plan import Reason
 from phalanx.model.task import Task
 from phalanx.world.gangs import gang_key
@@ -89,9 +89,5 @@ def life_key(task: Task) -> str:
 
 def enough(gang: Gang | None, tasks: Iterable[Task]) -> bool:
     """Tell whether these tasks reach the gang's minimum and every subgroup's."""
-    inside = [task.membership.subgroup if task.membership else None for task in tasks]
-    if gang is None:
-        return bool(inside)
-    return len(inside) >= gang.minimum and all(
-        inside.count(part.name) >= part.minimum for part in leaves(gang.subgroups)
-    )
+    inside = Counter((task.membership.subgroup if task.membership else None) or "" for task in tasks)
+    return not gang.lacks(inside.total(), inside) if gang is not None else bool(inside)

@@ -41,13 +41,12 @@ class Simulator:
         self.now = 0.0
         self.cycles = 0
         self.world = World(policy.label_keys)
-        self._loop = Loop(self.world, policy, seed)
+        self._loop = Loop(self.world, policy)
         self._agenda = Agenda[Happening]()
         self.cluster = Cluster(self.world, self._agenda, timeline)
         self._interval = interval
         self._next_cycle = 0.0
-        self._due = False
-        self._look = FOREVER
+        self._wake_at = FOREVER
         for at, happening in timeline.happenings:
             self._agenda.put(at, happening)
         self.cluster.settle(0.0)
@@ -62,41 +61,37 @@ class Simulator:
         while len(self._agenda) and self._agenda.next <= until:
             at = self._agenda.next
             happenings = tuple(one for one in self._agenda.pop() if self.cluster.apply(one, at))
-            changed = self._due or bool(happenings)
-            self._due = changed or at >= self._look
-            if not self._due:
+            cause = self._loop.due(at) or ("something happened" if happenings else None)
+            if cause is None:
+                self._wake(at)
                 continue
             self.now = at
             # Before the cycle too: work that lost a member is lost, however soon another place is found.
             self.cluster.settle(at)
-            plan = self._cycle(at)
+            plan = self._cycle(at, cause)
             self.cluster.settle(at)
-            if changed or (plan is not None and len(plan.steps) > len(plan.waits)):
+            self._wake(at)
+            if happenings or (plan is not None and len(plan.steps) > len(plan.waits)):
                 yield Moment(at, happenings, plan)
         if until < FOREVER and any(life.members for life in self.lives):
             # What still runs or waits does so to the end of the time that was asked for.
             self.now = until
 
-    def _cycle(self, now: float) -> Plan | None:
+    def _cycle(self, now: float, cause: str) -> Plan | None:
         if now < self._next_cycle:
-            self._agenda.put(self._next_cycle, Wake())
             return None
-        plan = self._loop.cycle(now)
-        snapshot, share = self._loop.snapshot, self.policy.share
-        if snapshot is not None:
-            divided = share is not None and bool(snapshot.queues.resources)
-            shares = share.deserved(snapshot) if share is not None and divided else None
-            self.cluster.queues.entitle(now, snapshot.queues, shares)
-        self.cluster.execute(plan)
+        cycle = self._loop.cycle(now, cause)
+        self.cluster.queues.entitle(now, cycle.snapshot.queues, cycle.shares)
+        self.cluster.execute(cycle.plan)
         self.cycles += 1
-        self._due = False
         self._next_cycle = now + self._interval
-        self._look_again(now)
-        return plan
+        return cycle.plan
 
-    def _look_again(self, now: float) -> None:
-        """Wake up when a protection ends, or a gang has been broken for long enough."""
-        before, self._look = self._look, max(self.world.next_look, self._next_cycle)
+    def _wake(self, now: float) -> None:
+        """Wake up when the next decision is due: at once, or when a time comes."""
+        at = now if self._loop.due(now) else self._loop.next_due
+        at = max(at, self._next_cycle)
         # A gang that stays broken is looked at less and less often: at the end nothing else happens any more.
-        if self._look not in {before, FOREVER} and (len(self._agenda) or self._look - now < LOOK_MAX):
-            self._agenda.put(self._look, Wake())
+        if at not in {self._wake_at, FOREVER} and (len(self._agenda) or at - now < LOOK_MAX):
+            self._agenda.put(at, Wake())
+            self._wake_at = at

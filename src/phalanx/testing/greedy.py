@@ -1,11 +1,15 @@
 """Greedy: the plain one-at-a-time placement that placement by count must equal, and is measured against."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from phalanx.engine.kernels.by_count import GridScore
-from phalanx.engine.placing import room, score
+from phalanx.engine.placement.copies import copies
+from phalanx.engine.placement.place import NO_TASKS, score
 from phalanx.engine.policy import Policy
-from phalanx.engine.session import Session
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
 from phalanx.model.axis import Int
 
 
@@ -25,14 +29,14 @@ def greedy(free: Int, count: int, grid_score: GridScore) -> Int:
 
 def one_at_a_time(session: Session, policy: Policy, shape: int, count: int) -> Int:
     """Ask every filter and score anew for each copy, over the same arrays, and charge for it."""
-    session.candidates = np.flatnonzero(room(session, policy, shape) > 0)
-    nobody = np.zeros(0, np.int64)
+    request = Request(shape)
+    request = replace(request, candidates=np.flatnonzero(copies(session, policy, request) > 0))
     picked: list[int] = []
     for _ in range(count):
-        nodes = np.flatnonzero(room(session, policy, shape) > 0)
+        nodes = np.flatnonzero(copies(session, policy, request) > 0)
         if not len(nodes):
             break
-        best = nodes[np.argmax(score(session, policy, shape, nodes, np.zeros(len(nodes), np.int64)))]
-        session.take(shape, nobody, np.array([best]))
+        best = nodes[np.argmax(score(session, policy, request, nodes, np.zeros(len(nodes), np.int64)))]
+        session.take(request, NO_TASKS, np.array([best]))
         picked.append(int(best))
     return np.array(picked, np.int64)

@@ -44,11 +44,12 @@ class Columns:
     start_timeout: Float
     running: Int
     present: Int
-    intricate: Bool
+    irregular: Bool
     queue: Int
     preemptible: Bool
     patience: Float
     evicts: Bool
+    expected_runtime: Float
     tasks: list[Task]
     uids: list[str]
     names: list[str]
@@ -79,7 +80,7 @@ class Columns:
 
 _OF_GANGS = (
     "keys", "gangs", "count", "minimum", "maximum", "priority", "created", "start_timeout", "running", "present",
-    "intricate", "queue", "preemptible", "patience", "evicts",
+    "irregular", "queue", "preemptible", "patience", "evicts", "expected_runtime",
 )  # fmt: skip
 _OF_TASKS = ("tasks", "uids", "names", "subgroups", "shape", "task_created", "nominated", "held")
 
@@ -100,11 +101,12 @@ def columns_of(kept: Sequence[Kept]) -> Columns:
         start_timeout=np.array([gang.start_timeout or 0.0 for gang in gangs], np.float64),
         running=np.array([piece.running for piece in pieces], np.int64),
         present=np.array([piece.present for piece in pieces], np.int64),
-        intricate=np.array([piece.intricate for piece in pieces], np.bool_),
+        irregular=np.array([piece.irregular for piece in pieces], np.bool_),
         queue=np.array([one.queue for one in kept], np.int64),
         preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
         patience=np.array([gang.patience or 0.0 for gang in gangs], np.float64),
         evicts=np.array([gang.evicts for gang in gangs], np.bool_),
+        expected_runtime=np.array([_runtime(gang) for gang in gangs], np.float64),
         tasks=tasks,
         uids=[task.uid for task in tasks],
         names=[task.full_name for task in tasks],
@@ -114,3 +116,7 @@ def columns_of(kept: Sequence[Kept]) -> Columns:
         nominated=np.array([task.nominated is not None for task in tasks], np.bool_),
         held=np.array([task.hold is not None for task in tasks], np.bool_),
     )
+
+
+def _runtime(gang: Gang) -> float:
+    return np.inf if gang.expected_runtime is None else gang.expected_runtime

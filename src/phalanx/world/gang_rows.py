@@ -12,7 +12,7 @@ from phalanx.model.task import Shape
 from phalanx.world.gang_columns import Columns, Kept, columns_of
 from phalanx.world.gangs import Piece
 
-Tables = tuple[GangTable, TaskTable, tuple[Shape, ...], Int, Int]
+Tables = tuple[GangTable, TaskTable, tuple[Shape, ...]]
 #: When more than one gang in so many changed, or more than so many, all columns are built again: cheaper than the cuts.
 _FEW = 4
 _FEW_MAX = 2000
@@ -53,18 +53,19 @@ class GangRows:
         if piece.running_in:
             self._inside[key] = piece.running_in
 
-    def tables(self, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int]) -> Tables:
-        """Return the tables, rows sorted by gang key."""
+    def tables(
+        self, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int], since: Mapping[str, float]
+    ) -> Tables:
+        """Return the tables, rows sorted by gang key. `since`: when each nomination began, by uid."""
         last = self._last
         if last and not self._changed and last[0] == axis and last[1] is node_row and last[2] is queue_row:
             return last[3]
         columns = self._columns = self._refreshed()
         self._changed = set()
         shape_of_task, shapes = self._renumber(columns.shape)
-        requests, scored = amounts(shapes, axis)
         rows = np.array([queue_row.get(name, -1) for name in self._queues], np.int64)
-        tasks = _tasks(columns, shape_of_task, node_row)
-        tables = self._gangs(columns, rows[columns.queue]), tasks, shapes, requests, scored
+        tasks = _tasks(columns, shape_of_task, node_row, since)
+        tables = self._gangs(columns, rows[columns.queue]), tasks, shapes
         self._last = (axis, node_row, queue_row, tables)
         return tables
 
@@ -111,8 +112,8 @@ class GangRows:
             gangs=columns.tuple_of("gangs"), first=np.cumsum(columns.count) - columns.count, count=columns.count,
             minimum=columns.minimum, maximum=columns.maximum, priority=columns.priority, created=columns.created,
             start_timeout=columns.start_timeout, running=columns.running, present=columns.present,
-            intricate=columns.intricate, queue=queue, preemptible=columns.preemptible, patience=columns.patience,
-            evicts=columns.evicts,
+            irregular=columns.irregular, queue=queue, preemptible=columns.preemptible, patience=columns.patience,
+            evicts=columns.evicts, expected_runtime=columns.expected_runtime,
             running_in={bisect_left(columns.keys, key): self._inside[key] for key in sorted(self._inside)},
         )  # fmt: skip
 
@@ -136,14 +137,21 @@ def next_turn(gangs: GangTable, now: float) -> float:
     return float(yielding.min(initial=soonest, where=(gangs.patience > 0) & (yielding > now)))
 
 
-def _tasks(columns: Columns, shape: Int, node_row: Mapping[str, int]) -> TaskTable:
+def _tasks(columns: Columns, shape: Int, node_row: Mapping[str, int], since: Mapping[str, float]) -> TaskTable:
     nominated = np.full(len(columns.tasks), -1)
+    began = np.full(len(columns.tasks), np.inf)
+    lost: dict[int, str] = {}
+    # A loop over the tasks with a nomination, which are few.
     for row in np.flatnonzero(columns.nominated).tolist():
-        nominated[row] = node_row.get(columns.tasks[row].nominated or "", -1)
+        node = columns.tasks[row].nominated or ""
+        nominated[row] = node_row.get(node, -1)
+        began[row] = since[columns.uids[row]]
+        if node not in node_row:
+            lost[row] = node
     held = np.flatnonzero(columns.held).tolist()
     return TaskTable(
         uids=columns.tuple_of("uids"), names=columns.tuple_of("names"),
         gang=np.repeat(np.arange(len(columns.keys)), columns.count), shape=shape, created=columns.task_created,
-        subgroups=columns.tuple_of("subgroups"), nominated=nominated,
+        subgroups=columns.tuple_of("subgroups"), nominated=nominated, nominated_since=began, lost=lost,
         held=columns.held, holds={row: hold for row in held if (hold := columns.tasks[row].hold) is not None},
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """Gangs from what their members say: who belongs together, what the gang is, and who counts already."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from phalanx.model.gang import Gang, Group, Membership, Subgroup
@@ -28,7 +28,7 @@ class Piece:
     present: int
 
     @property
-    def intricate(self) -> bool:
+    def irregular(self) -> bool:
         """Tell whether the choice of its tasks needs a look at each of them."""
         return bool(self.gang.hold or self.gang.subgroups or any(task.hold for task in self.tasks))
 
@@ -187,14 +187,14 @@ def credit(members: Iterable[Task]) -> tuple[int, dict[str, int]]:
     return len(there) + len(done), inside
 
 
-def piece_of(gang: Gang, members: Sequence[Task], label_keys: frozenset[str]) -> Piece | None:
+def piece_of(gang: Gang, members: Sequence[Task], shape_of: Callable[[Task], Shape]) -> Piece | None:
     """Return what waits of a gang, given all its members; None when nothing does."""
     pending = [task for task in members if task.state is State.PENDING]
     if not pending:
         return None
     tasks = tuple(sorted(pending, key=lambda task: (task.created, task.name, task.uid)))
     running, inside = credit(members)
-    shapes = tuple(with_labels(task, label_keys) for task in tasks)
+    shapes = tuple(shape_of(task) for task in tasks)
     return Piece(gang, tasks, shapes, running, inside, present=sum(task.state in THERE for task in members))
 
 

@@ -20,6 +20,8 @@ class Links:
         self.members: dict[str, dict[str, None]] = {}
         #: Tasks that refer to an object, whether or not it is there.
         self.referring: dict[str, dict[str, None]] = {}
+        #: Tasks on nodes that terminate.
+        self.leaving: dict[str, None] = {}
         #: Tasks on nodes that keep others away.
         self.repelling: dict[str, None] = {}
         #: Pending tasks of ours.
@@ -38,6 +40,8 @@ class Links:
                 self.referring.setdefault(task.membership.owner, {})[task.uid] = None
         if task.charged and task.node is not None:
             self.on_node.setdefault(task.node, {})[task.uid] = None
+            if task.state is State.RELEASING:
+                self.leaving[task.uid] = None
             if task.repels:
                 self.repelling[task.uid] = None
             yield task.node
@@ -49,6 +53,7 @@ class Links:
         """Forget a task; yield the nodes that it changes."""
         subtract(self.resources, (name for name, _ in task.shape.requests))
         self.repelling.pop(task.uid, None)
+        self.leaving.pop(task.uid, None)
         self.waiting.pop(task.uid, None)
         if task.ours:
             take_out(self.members, gang_key(task), task.uid)

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from phalanx.model.axis import SUM_MAX, Axis, Bool, Int, add_up
+from phalanx.model.axis import SUM_MAX, Axis, Bool, Int
 from phalanx.model.node import Taint
-from phalanx.model.selectors import HostPort
-from phalanx.model.snapshot import DeviceTable, NodeTable
-from phalanx.model.task import State
+from phalanx.model.snapshot import NodeTable
+from phalanx.model.task import Shape, State
 from phalanx.model.topology import Domains
+from phalanx.world.occupancy import Counts, Occupancies
 
 if TYPE_CHECKING:
     from phalanx.world.world import World
@@ -20,10 +20,9 @@ class _Row(NamedTuple):
 
     allocatable: Int
     free: Int
-    releasing: Int
-    held: Int
+    leaving: Int
+    promised: Int
     scored: Int
-    ports: frozenset[HostPort]
 
 
 class NodeRows:
@@ -33,7 +32,7 @@ class NodeRows:
         self._dirty: set[str] = set()
         self._axis = Axis.of(())
         self._table: NodeTable | None = None
-        self._devices: DeviceTable | None = None
+        self.occupancy = Occupancies()
 
     def touch(self, name: str) -> None:
         """Mark a node: it, or a task on it, changed."""
@@ -44,12 +43,12 @@ class NodeRows:
         """Tell whether some row no longer holds."""
         return bool(self._dirty)
 
-    def table(self, world: "World") -> tuple[NodeTable, DeviceTable, Axis]:
-        """Return the tables for the world as it is now."""
+    def table(self, world: "World") -> tuple[NodeTable, Axis]:
+        """Return the table for the world as it is now."""
         axis = Axis.of(world.resources)
         old = self._table
-        if old is not None and self._devices is not None and not self._dirty and axis == self._axis:
-            return old, self._devices, axis
+        if old is not None and not self._dirty and axis == self._axis:
+            return old, axis
         known = (
             old is not None and axis == self._axis and all((n in old.row) == (n in world.nodes) for n in self._dirty)
         )
@@ -57,30 +56,29 @@ class NodeRows:
             names = tuple(sorted(world.nodes))
             old = _blank(names, axis)
             self._dirty = set(names)
+            self.occupancy.keep(names)
         table = self._rewrite(world, old, axis, sorted(name for name in self._dirty if name in old.row))
-        self._table, self._axis, self._devices = table, axis, _devices(world, table)
+        self._table, self._axis = table, axis
         self._dirty = set()
-        return table, self._devices, axis
+        return table, axis
 
     def _rewrite(self, world: "World", old: NodeTable, axis: Axis, dirty: list[str]) -> NodeTable:
         """Copy the table and write the dirty rows. The old table stays as it was: plans refer to it."""
         columns = {
             name: getattr(old, name).copy(order="F")
-            for name in ("allocatable", "free", "releasing", "held", "scored", "ready", "cordoned")
+            for name in ("allocatable", "free", "leaving", "promised", "scored", "ready", "cordoned")
         }
-        ports = dict(old.ports)
         labels = list(old.labels)
         relabelled = False
         # A loop over the nodes that changed since the last cycle, not over all.
         for name in dirty:
             row, node = old.row[name], world.nodes[name]
-            values = _row(world, axis, name)
-            for column in ("allocatable", "free", "releasing", "held", "scored"):
+            counts = _counts(world, name)
+            self.occupancy.put(name, counts)
+            values = _row(world, axis, name, counts)
+            for column in ("allocatable", "free", "leaving", "promised", "scored"):
                 columns[column][row] = getattr(values, column)
             columns["ready"][row], columns["cordoned"][row] = node.ready, node.cordoned
-            ports.pop(row, None)
-            if values.ports:
-                ports[row] = values.ports
             if labels[row] != node.labels:
                 labels[row], relabelled = node.labels, True
         taint_sets, taint_set = _taint_sets(world, old, dirty)
@@ -89,7 +87,7 @@ class NodeRows:
         kept: dict[str, Domains] = {} if relabelled else old._domains  # noqa: SLF001 (its own cache, handed on)
         return NodeTable(
             names=old.names, row=old.row, taint_set=taint_set, taint_sets=taint_sets,
-            labels=tuple(labels) if relabelled else old.labels, ports=ports, _domains=kept, **columns,
+            labels=tuple(labels) if relabelled else old.labels, _domains=kept, **columns,
         )  # fmt: skip
 
 
@@ -98,34 +96,49 @@ def _blank(names: tuple[str, ...], axis: Axis) -> NodeTable:
     wide = np.zeros((len(names), len(axis)), np.int64, order="F")
     no: Bool = np.zeros(len(names), np.bool_)
     return NodeTable(
-        names=names, row={name: row for row, name in enumerate(names)}, allocatable=wide, free=wide, releasing=wide,
-        held=wide, scored=np.zeros((len(names), 2), np.int64, order="F"), ready=no, cordoned=no,
-        taint_set=np.zeros(len(names), np.int64), taint_sets=((),), labels=tuple({} for _ in names), ports={},
+        names=names, row={name: row for row, name in enumerate(names)}, allocatable=wide, free=wide, leaving=wide,
+        promised=wide, scored=np.zeros((len(names), 2), np.int64, order="F"), ready=no, cordoned=no,
+        taint_set=np.zeros(len(names), np.int64), taint_sets=((),), labels=tuple({} for _ in names),
     )  # fmt: skip
 
 
-def _row(world: "World", axis: Axis, name: str) -> _Row:
-    """Add up one node from the tasks that are on it."""
-    used: dict[str, int] = {}
-    releasing: dict[str, int] = {}
-    held: dict[str, int] = {}
-    scored = [0, 0]
-    ports: set[HostPort] = set()
+def _counts(world: "World", name: str) -> dict[Shape, Counts]:
+    """Count what is on a node, by shape."""
+    found: dict[Shape, Counts] = {}
     for uid in world.on_node.get(name, {}):
         task = world.tasks[uid]
-        amounts = dict(task.shape.requests)
-        add_up(used, amounts)
+        counts = found.setdefault(world.shape_of(task), Counts())
+        # A pod that should have been gone long ago stays, as far as anybody knows.
         if task.state is State.RELEASING and not task.stuck:
-            add_up(releasing, amounts)
-        scored = [min(have + more, SUM_MAX) for have, more in zip(scored, task.shape.scored, strict=True)]
-        ports.update(task.shape.host_ports)
-    for task in (*(world.tasks[uid] for uid in world.nominated.get(name, {})), *world.moves.on(name)):
-        add_up(held, dict(task.shape.requests))
+            counts.leaving += 1
+        else:
+            counts.here += 1
+    for uid in world.nominated.get(name, {}):
+        task = world.tasks[uid]
+        counts = found.setdefault(world.shape_of(task), Counts())
+        if task.ours:
+            counts.promised += 1
+        else:
+            counts.foreign += 1
+    for task in world.moves.on(name):
+        found.setdefault(world.shape_of(task), Counts()).promised += 1
+    return found
+
+
+def _row(world: "World", axis: Axis, name: str, found: dict[Shape, Counts]) -> _Row:
+    """Add up one node from what is on it."""
     allocatable = axis.vector(world.nodes[name].allocatable)
-    return _Row(
-        allocatable, allocatable - axis.vector(used), axis.vector(releasing), axis.vector(held),
-        np.array(scored, np.int64), frozenset(ports),
-    )  # fmt: skip
+    used, leaving, promised = (np.zeros(len(axis), np.int64) for _ in range(3))
+    scored = [0, 0]
+    for shape, counts in found.items():
+        for resource, amount in shape.requests:
+            column, there = axis.index[resource], counts.here + counts.leaving
+            used[column] = min(int(used[column]) + there * amount, SUM_MAX)
+            leaving[column] = min(int(leaving[column]) + counts.leaving * amount, SUM_MAX)
+            promised[column] = min(int(promised[column]) + counts.promised * amount, SUM_MAX)
+        there = counts.here + counts.leaving
+        scored = [min(have + there * more, SUM_MAX) for have, more in zip(scored, shape.scored, strict=True)]
+    return _Row(allocatable, allocatable - used, leaving, promised, np.array(scored, np.int64))
 
 
 def _taint_sets(world: "World", old: NodeTable, dirty: list[str]) -> tuple[tuple[tuple[Taint, ...], ...], Int]:
@@ -139,13 +152,3 @@ def _taint_sets(world: "World", old: NodeTable, dirty: list[str]) -> tuple[tuple
     codes.flags.writeable = False
     return sets, codes
 
-
-def _devices(world: "World", table: NodeTable) -> DeviceTable:
-    """List every device that is placed by identity."""
-    found = [
-        (device.name, device.resource, row, device.size)
-        for row, name in enumerate(table.names)
-        for device in sorted(world.nodes[name].devices, key=lambda device: (device.resource, device.name))
-    ]
-    names, resources, rows, sizes = zip(*found, strict=True) if found else ((), (), (), ())
-    return DeviceTable(tuple(names), tuple(resources), np.array(rows, np.int64), np.array(sizes, np.int64))

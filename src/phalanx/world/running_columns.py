@@ -20,18 +20,22 @@ class Piece:
     gang: Gang
     tasks: tuple[tuple[Task, Shape], ...]
     #: How many tasks must stay if any does, and how many of those are missing.
-    needed: int
+    minimum: int
     missing: int
     #: None: in none.
     queue: str | None
+    #: It lost members that it had; and: others that should have started with these did not.
+    lost: bool = False
+    split: bool = False
 
 
 class Found(NamedTuple):
-    """A piece with those of its tasks that are on nodes that we know, and since when it is broken."""
+    """A piece with those of its tasks that are on nodes that we know, and since when it is broken or split."""
 
     piece: Piece
     known: list[tuple[Task, Shape]]
-    since: float
+    broken_since: float
+    split_since: float
 
 
 @dataclass(slots=True)
@@ -41,13 +45,14 @@ class Columns:
     keys: list[str]
     gangs: list[Gang]
     count: Int
-    needed: Int
+    minimum: Int
     queue: Int
     priority: Int
     preemptible: Bool
     created: Float
     started: Float
     broken_since: Float
+    split_since: Float
     uids: list[str]
     names: list[str]
     node: Int
@@ -68,7 +73,8 @@ class Columns:
 
 
 _OF_GANGS = (
-    "keys", "gangs", "count", "needed", "queue", "priority", "preemptible", "created", "started", "broken_since",
+    "keys", "gangs", "count", "minimum", "queue", "priority", "preemptible", "created", "started", "broken_since",
+    "split_since",
 )  # fmt: skip
 _OF_TASKS = ("uids", "names", "node", "shape", "movable")
 
@@ -86,13 +92,14 @@ def columns_of(
         keys=[gang.key for gang in gangs],
         gangs=gangs,
         count=count,
-        needed=np.array([_needed(one) for one in found], np.int64),
+        minimum=np.array([_minimum(one) for one in found], np.int64),
         queue=np.array([queues.row.get(one.piece.queue or "", -1) for one in found], np.int64),
         priority=np.array([gang.priority for gang in gangs], np.int64),
         preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
         created=np.array([gang.created for gang in gangs], np.float64),
         started=np.array([_started(one) for one in found], np.float64),
-        broken_since=np.array([one.since for one in found], np.float64),
+        broken_since=np.array([one.broken_since for one in found], np.float64),
+        split_since=np.array([one.split_since for one in found], np.float64),
         uids=[task.uid for task in tasks],
         names=[task.full_name for task in tasks],
         node=np.array([node_row[task.node or ""] for task in tasks], np.int64),
@@ -101,12 +108,12 @@ def columns_of(
     )
 
 
-def _needed(one: Found) -> int:
+def _minimum(one: Found) -> int:
     """Without those that it needs nothing of a gang may stay; of some gangs nobody may go alone."""
-    return one.piece.needed if one.piece.gang.disrupted_singly else max(one.piece.needed, len(one.known))
+    return one.piece.minimum if one.piece.gang.disrupted_singly else max(one.piece.minimum, len(one.known))
 
 
 def _started(one: Found) -> float:
     """Return when the last of its minimum started."""
-    minimum = one.known[: max(one.piece.needed, 1)]
+    minimum = one.known[: max(one.piece.minimum, 1)]
     return max(task.started if task.started is not None else task.created for task, _ in minimum)

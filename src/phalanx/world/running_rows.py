@@ -10,8 +10,9 @@ from phalanx.model.axis import Axis
 from phalanx.model.gang import Gang, leaves
 from phalanx.model.queue_table import QueueTable
 from phalanx.model.running import UNBUDGETED, RunningTable, nobody
-from phalanx.model.task import Shape, Task
+from phalanx.model.task import Shape, State, Task
 from phalanx.world.budgets import Budgets
+from phalanx.world.gangs import THERE, credit
 from phalanx.world.running_columns import Columns, Found, Piece, columns_of
 
 #: Shapes that nobody has any more keep their numbers until there are so many of them.
@@ -26,6 +27,9 @@ class RunningRows:
         self.wanted = False
         self._pieces: dict[str, Piece] = {}
         self._broken_since: dict[str, float] = {}
+        self._split_since: dict[str, float] = {}
+        #: Per gang: the most members that counted since it was last whole, and whether it lost some.
+        self._history: dict[str, tuple[int, bool]] = {}
         #: Gangs that changed since the columns were put together, for these rows of nodes and queues.
         self._dirty: set[str] = set()
         self._columns: Columns | None = None
@@ -36,20 +40,29 @@ class RunningRows:
         self._kept: tuple[Axis, RunningTable, list[Shape]] | None = None
 
     def put(
-        self, gang: Gang, here: Sequence[tuple[Task, Shape]], counted: Mapping[str, int], queue: str | None
+        self, gang: Gang, here: Sequence[tuple[Task, Shape]], members: Sequence[Task], queue: str | None
     ) -> None:
-        """Replace the piece of one gang. `counted`: how many members count towards each minimum, "" in all."""
+        """Replace the piece of one gang: its tasks on nodes, of all its members."""
         if not here:
             self.drop(gang.key)
             return
         self._dirty.add(gang.key)
-        self._pieces[gang.key] = _piece(gang, here, counted, queue)
+        counted, inside = credit(members)
+        piece = _piece(gang, here, {"": counted} | inside, queue)
+        behind = left_behind(members)
+        seen, lost = self._history.get(gang.key, (counted, behind or _absent(gang, members, counted)))
+        lost = bool(piece.missing) and (lost or counted < seen)
+        self._history[gang.key] = (max(seen, counted) if piece.missing else counted, lost)
+        split = bool(piece.missing) and behind and gang.hold is None and not _on_the_way(members)
+        self._pieces[gang.key] = replace(piece, lost=lost, split=split)
 
     def drop(self, key: str) -> None:
         """Forget a gang that has nothing on nodes."""
         if self._pieces.pop(key, None) is not None:
             self._dirty.add(key)
         self._broken_since.pop(key, None)
+        self._split_since.pop(key, None)
+        self._history.pop(key, None)
 
     def table(
         self,
@@ -73,13 +86,14 @@ class RunningRows:
         rows = np.array([number.setdefault(shape, len(number)) for shape in shapes], np.int64)
         return replace(table, budget=budget, budgets=left, shape=rows[table.shape]), tuple(number)
 
-    def next_look(self, now: float, table: RunningTable, queues: QueueTable) -> float:
+    def next_look(self, now: float, table: RunningTable, queues: QueueTable, deadline: float) -> float:
         """Return when to look again although nothing changes: at broken gangs, and when somebody's protection ends.
 
         At gangs that run below their minimum soon at first, then less and less often: nobody here knows how long they
         are given; whatever it is, they are looked at within a tenth more.
         """
-        look = _protection_ends(now, table, queues)
+        steps_back = (since + deadline for since in self._split_since.values())
+        look = min(_protection_ends(now, table, queues), min((at for at in steps_back if at > now), default=math.inf))
         if not self.wanted or not self._broken_since:
             return look
         return min(look, now + max((now - max(self._broken_since.values())) / 10, 1.0))
@@ -107,7 +121,9 @@ class RunningRows:
             piece = self._pieces.get(key)
             known = [pair for pair in piece.tasks if pair[0].node in node_row] if piece is not None else []
             if piece is not None and known:
-                found.append(Found(piece, known, self._since(key, piece, now)))
+                broken = _since(self._broken_since, key, now, holds=piece.lost)
+                split = _since(self._split_since, key, now, holds=piece.split)
+                found.append(Found(piece, known, broken, split))
         return columns_of(found, node_row, queues, self._number)
 
     def _table(self, columns: Columns, axis: Axis) -> tuple[RunningTable, list[Shape]]:
@@ -135,21 +151,15 @@ class RunningRows:
             gangs=tuple(columns.gangs),
             first=np.cumsum(count) - count,
             count=count,
-            needed=columns.needed,
+            minimum=columns.minimum,
             queue=columns.queue,
             priority=columns.priority,
             preemptible=columns.preemptible,
             created=columns.created,
             started=columns.started,
             broken_since=columns.broken_since,
+            split_since=columns.split_since,
         ), shapes
-
-    def _since(self, key: str, piece: Piece, now: float) -> float:
-        """Return since when a gang runs below its minimum, as far as we saw it."""
-        if not piece.missing:
-            self._broken_since.pop(key, None)
-            return math.inf
-        return self._broken_since.setdefault(key, now)
 
 
 def _protection_ends(now: float, table: RunningTable, queues: QueueTable) -> float:
@@ -184,9 +194,43 @@ def _piece(gang: Gang, here: Sequence[tuple[Task, Shape]], counted: Mapping[str,
     more = max(wanted - len(kept), 0)
     rank = {part.name: at for at, part in enumerate(leaves(gang.subgroups))}
     last = sorted(others[more:], key=lambda pair: rank.get(_subgroup(pair[0]), -1))
-    needed = len(here) + missing if missing else len(kept) + len(others[:more])
-    return Piece(gang, (*kept, *others[:more], *last), needed, missing, queue)
+    minimum = len(here) + missing if missing else len(kept) + len(others[:more])
+    return Piece(gang, (*kept, *others[:more], *last), minimum, missing, queue)
 
 
 def _subgroup(task: Task) -> str:
     return (task.membership.subgroup if task.membership else None) or ""
+
+
+def _since(known: dict[str, float], key: str, now: float, *, holds: bool) -> float:
+    """Return since when something holds of a gang, as far as we saw it; infinity where it does not."""
+    if not holds:
+        known.pop(key, None)
+        return math.inf
+    return known.setdefault(key, now)
+
+
+def left_behind(members: Sequence[Task]) -> bool:
+    """Tell whether a member that should have started with those on nodes did not.
+
+    Its bind was refused, a kubelet turned it away, or a scheduler was killed in between. What came later does not
+    count: a minimum was raised.
+    """
+    begun = min((_began(task) for task in members if task.state in THERE), default=math.inf)
+    return any(task.state in _BEHIND and task.created <= begun for task in members)
+
+
+def _began(task: Task) -> float:
+    return task.started if task.started is not None else math.inf
+
+
+def _on_the_way(members: Sequence[Task]) -> bool:
+    return any(task.state is State.BINDING for task in members)
+
+
+def _absent(gang: Gang, members: Sequence[Task], counted: int) -> bool:
+    """Tell whether members that the minimum asks for do not exist: of a gang that is first seen so, they are lost."""
+    return counted + sum(task.state is State.PENDING for task in members) < gang.minimum
+
+
+_BEHIND = frozenset({State.PENDING, State.FAILED})

@@ -7,7 +7,9 @@ out dirty rows afresh from the tasks that are there. What was forgotten once wou
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
+from phalanx.model.axis import Axis, Int
 from phalanx.model.events import (
     BudgetGone,
     BudgetSeen,
@@ -28,15 +30,15 @@ from phalanx.model.events import (
 )
 from phalanx.model.gang import Gang
 from phalanx.model.node import Node
-from phalanx.model.outcome import Outcome
-from phalanx.model.plan import Bind, Evict, Nominate, Plan
-from phalanx.model.snapshot import Snapshot
-from phalanx.model.task import State, Task
+from phalanx.model.outcome import Outcome, Result
+from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release
+from phalanx.model.snapshot import WAVE_DEADLINE, Snapshot
+from phalanx.model.task import Shape, State, Task
 from phalanx.model.usage import Memory
 from phalanx.world.assumptions import Assumptions
 from phalanx.world.budgets import Budgets
 from phalanx.world.gang_rows import GangRows, amounts, next_turn
-from phalanx.world.gangs import THERE, assemble, credit, gang_key, piece_of, with_labels
+from phalanx.world.gangs import THERE, assemble, gang_key, piece_of, with_labels
 from phalanx.world.groups import look_up
 from phalanx.world.indexes import subtract
 from phalanx.world.links import Links
@@ -48,6 +50,21 @@ from phalanx.world.repulsions import repulsions
 from phalanx.world.running_rows import RunningRows
 
 FINISHED = frozenset({State.SUCCEEDED, State.FAILED})
+#: So long after a terminating pod should be gone, nobody counts on its room: its node may be lost.
+STUCK = 600.0
+#: So long after a place was nominated it is looked whether it serves anybody.
+PATIENCE = 600.0
+
+
+class Rest(NamedTuple):
+    """A gang that must not be tried before a time, and why."""
+
+    until: float
+    why: str
+    #: The mistake is ours, not the user's.
+    ours: bool
+    #: What is promised to it is given up.
+    forfeits: bool
 
 
 class World:
@@ -76,12 +93,16 @@ class World:
         self._gang_rows = GangRows()
         self._running_rows = RunningRows()
         self._dirty_gangs: set[str] = set()
-        #: Gangs of which a member or a group changed since `drain_touched` was last asked.
-        self._touched: set[str] = set()
-        #: Gangs that must not be tried before a time, and why.
-        self._resting: dict[str, tuple[float, str, bool]] = {}
-        #: When to decide although nothing changes, and when for the sake of what runs.
-        self._next_turn = self.next_look = math.inf
+        self._resting: dict[str, Rest] = {}
+        #: By uid of a waiting task: since when a node is nominated to it, as far as we saw it.
+        self._nominated_since: dict[str, float] = {}
+        #: A gang that did not come together in so many seconds steps back.
+        self.wave_deadline = WAVE_DEADLINE
+        #: Something changed that the last plan did not decide itself.
+        self._news = False
+        #: When to decide although nothing changes.
+        self._next_turn = math.inf
+        self._amounts: tuple[tuple[Shape, ...], Axis, tuple[Int, Int]] | None = None
 
     def apply(self, event: Event) -> None:
         """Take in one event. Events that change nothing we look at leave nothing dirty."""
@@ -128,7 +149,8 @@ class World:
                 self._set_class(name, None)
 
     def assume(self, plan: Plan) -> None:
-        """Charge what a plan decided before it is carried out."""
+        """Charge what a plan decided before it is carried out. Only a promise that is given up is news."""
+        news = self._news
         self.queues.assume(self.tasks[step.uid] for step in plan.binds)
         for step in plan.steps:
             if isinstance(step, Bind):
@@ -140,17 +162,23 @@ class World:
                     self.nominate(step.uid, step.node)
                 else:
                     self._mark_move(self.moves.keep(leaves, step.node, plan.now))
+            elif isinstance(step, Release):
+                self.nominate(step.uid, None)
+                news = True
             elif isinstance(step, Evict):
                 task = self.tasks[step.uid]
                 self._set_task(self._assumed.evict(task, plan.now + task.grace))
+        self._news = news
 
     def confirm(self, outcome: Outcome) -> None:
-        """Take in what became of a step. An unknown outcome keeps its charge."""
+        """Take in what became of a step. An unknown outcome keeps its charge; what went well is no news."""
+        news = self._news or outcome.result is Result.REFUSED
         task = self._assumed.confirm(self.tasks.get(outcome.uid), outcome)
         if task is not None:
             self._set_task(task)
             if task.state is not State.RELEASING:
                 self._mark_move(self.moves.drop(task.uid))
+        self._news = news
 
     def nominate(self, uid: str, node: str | None) -> None:
         """Keep a place for a waiting task, or (None) no longer."""
@@ -158,28 +186,48 @@ class World:
         if task is not None and task.nominated != node:
             self._set_task(self._assumed.nominate(task, node))
 
-    def give_up(self, uid: str) -> None:
-        """Count no longer on a task to leave: it should have been gone long ago."""
-        self._set_task(replace(self.tasks[uid], stuck=True))
-        self._mark_move(self.moves.drop(uid))
+    def _expire(self, now: float) -> None:
+        """Let go of what took too long: places of moved pods, pods that do not leave, gangs that rest."""
+        for late in self.moves.expire(now):
+            self._mark_move(late)
+        for uid in [uid for uid in self._links.leaving if self._stuck_at(uid) <= now]:
+            self._set_task(replace(self.tasks[uid], stuck=True))
+            self._mark_move(self.moves.drop(uid))
+        for key in [key for key, rest in self._resting.items() if rest.until <= now]:
+            del self._resting[key]
+            self._dirty_gangs.add(key)
+
+    def _stuck_at(self, uid: str) -> float:
+        task = self.tasks[uid]
+        return math.inf if task.stuck or task.gone_at is None else task.gone_at + STUCK
 
     def read_labels(self, keys: frozenset[str]) -> None:
         """Say which labels of tasks plugins look at, when the policy changes."""
         self._plugin_keys = keys
 
-    def rest(self, key: str, until: float, why: str, *, ours: bool = False) -> None:
-        """Leave a gang alone for a while: it was tried and turned away, or (ours) we failed on it."""
-        self._resting[key] = (until, why if ours else f"resting: {why}", ours)
-        self._dirty_gangs.add(key)
+    def rest(self, key: str, until: float, why: str, *, ours: bool = False, forfeits: bool = False) -> None:
+        """Leave a gang alone for a while: it was tried and turned away, or (ours) we failed on it.
 
-    def due(self, now: float) -> bool:
-        """Tell whether a new decision could differ from the last one, or what queues have from what they had then."""
-        changed = bool(self._dirty_gangs) or self._node_rows.dirty or self.queues.stale
+        `forfeits`: what is promised to it is given up.
+        """
+        self._resting[key] = Rest(until, why if ours else f"resting: {why}", ours, forfeits)
+        self._dirty_gangs.add(key)
+        self._news = True
+
+    def due(self, now: float) -> str | None:
+        """Return why a new decision could differ from the last one, or what queues have from what they had then."""
+        if now >= self.next_due:
+            return "a time came"
+        news = self._news or self.queues.stale
         if not self._links.waiting:
-            return (changed and (bool(self.queues.seen) or self._running_rows.wanted)) or now >= self._next_turn
-        changed = changed or (self._running_rows.wanted and self.budgets.stale)
-        rested = any(until <= now for until, *_ in self._resting.values())
-        return rested or changed or now >= self._next_turn
+            return "an event" if news and (self.queues.seen or self._running_rows.wanted) else None
+        return "an event" if news or (self._running_rows.wanted and self.budgets.stale) else None
+
+    @property
+    def next_due(self) -> float:
+        """Return when to decide although nothing changes; infinity: never."""
+        rested = min((rest.until for rest in self._resting.values()), default=math.inf)
+        return min(self._next_turn, rested)
 
     def remember(self, memory: Memory | None) -> None:
         """Say how long use of the queues is remembered, when the policy changes; None: not at all."""
@@ -189,41 +237,44 @@ class World:
         """Say whether decisions look at what runs, when the policy changes."""
         self._running_rows.wanted = wanted
 
-    def drain_touched(self) -> list[str]:
-        """Return the gangs of which a member or a group changed since the last time, sorted."""
-        touched, self._touched = sorted(self._touched), set()
-        return touched
-
     def _mark(self, key: str) -> None:
         self._dirty_gangs.add(key)
-        self._touched.add(key)
+        self._news = True
 
-    def compile(self, now: float, seed: int = 0) -> Snapshot:
+    def shape_of(self, task: Task) -> Shape:
+        """Return the shape of a task in snapshots: with the labels that somebody reads, and whom it repels."""
+        shape = with_labels(task, self._label_keys)
+        return replace(shape, repels=repulsions(task.repels, self.namespaces)) if task.repels else shape
+
+    def compile(self, now: float) -> Snapshot:
         """Return a snapshot; only what changed since the last one is worked out again."""
-        for late in self.moves.expire(now):
-            self._mark_move(late)
-        for key in [key for key, (until, *_) in self._resting.items() if until <= now]:
-            del self._resting[key]
-            self._dirty_gangs.add(key)
+        self._expire(now)
         self._refresh_label_keys()
         self._refresh_queues()
         for key in sorted(self._dirty_gangs):
             self._work_out(key)
         self._dirty_gangs.clear()
-        nodes, devices, axis = self._node_rows.table(self)
+        for uids in self.nominated.values():
+            for uid in uids:
+                self._nominated_since.setdefault(uid, now)
+        nodes, axis = self._node_rows.table(self)
         queues = self.queues.compile(now, axis, nodes, self._tasks_on)
-        gangs, tasks, shapes, requests, scored = self._gang_rows.tables(axis, nodes.row, queues.row)
+        gangs, tasks, shapes = self._gang_rows.tables(axis, nodes.row, queues.row, self._nominated_since)
         self.queues.waiting = gangs
-        running, every = self._running_rows.table(now, axis, nodes.row, queues, shapes, self.budgets)
-        if len(every) > len(shapes):
-            shapes, (requests, scored) = every, amounts(every, axis)
-        self.next_look = self._running_rows.next_look(now, running, queues)
-        self._next_turn = min(next_turn(gangs, now), self.next_look, self.moves.next_end)
+        running, shapes = self._running_rows.table(now, axis, nodes.row, queues, shapes, self.budgets)
+        occupancy, shapes = self._node_rows.occupancy.table(nodes.names, shapes)
+        if self._amounts is None or self._amounts[0] != shapes or self._amounts[1] != axis:
+            self._amounts = (shapes, axis, amounts(shapes, axis))
+        requests, scored = self._amounts[2]
+        look = self._running_rows.next_look(now, running, queues, self.wave_deadline)
+        stuck = min(map(self._stuck_at, self._links.leaving), default=math.inf)
+        late = min((since + PATIENCE for since in self._nominated_since.values()), default=math.inf)
+        late = late if late > now else now + PATIENCE
+        self._next_turn = min(next_turn(gangs, now), look, self.moves.next_end, stuck, late)
+        self._news = False
         return Snapshot(
-            now=now, seed=seed, axis=axis, nodes=nodes, devices=devices, shapes=shapes, requests=requests,
-            scored=scored, gangs=gangs, tasks=tasks, queues=queues,
-            repulsions=repulsions((self.tasks[uid] for uid in self._links.repelling), self.nodes, self.namespaces),
-            running=running,
+            now=now, axis=axis, nodes=nodes, shapes=self._amounts[0], requests=requests, scored=scored, gangs=gangs,
+            tasks=tasks, queues=queues, occupancy=occupancy, running=running, wave_deadline=self.wave_deadline,
         )  # fmt: skip
 
     def gang_of(self, task: Task) -> Gang | None:
@@ -240,6 +291,8 @@ class World:
             return
         if old is not None:
             self._unlink(old)
+        if old is None or old.nominated != task.nominated:
+            self._nominated_since.pop(task.uid, None)
         self.tasks[task.uid] = task
         self.budgets.put(task)
         for node in self._links.put(task):
@@ -259,12 +312,14 @@ class World:
     def _mark_move(self, move: Move | None) -> None:
         """A place is kept for a moved task from now on, or no longer."""
         if move is not None:
+            self._news = True
             self._touch(move.node)
             self._dirty_gangs.add(gang_key(move.task))
 
     def _drop_task(self, uid: str) -> None:
         old = self.tasks.pop(uid, None)
         self._assumed.forget(uid)
+        self._nominated_since.pop(uid, None)
         if old is not None:
             self.budgets.drop(old)
             self._unlink(old)
@@ -277,6 +332,7 @@ class World:
             self._mark(gang_key(task))
 
     def _touch(self, node: str) -> None:
+        self._news = True
         self._node_rows.touch(node)
         self.queues.touch(node)
 
@@ -304,6 +360,11 @@ class World:
             self.namespaces.pop(name, None)
         else:
             self.namespaces[name] = labels
+        # Some pods on nodes look at namespaces by label.
+        for uid in self._links.repelling:
+            if any(term.namespace_selector for term in self.tasks[uid].repels):
+                self._touch(self.tasks[uid].node or "")
+                self._dirty_gangs.add(gang_key(self.tasks[uid]))
         # A namespace's labels name the default queue of its pods.
         self._dirty_gangs.update(gang_key(task) for task in self.tasks.values() if task.ours and task.namespace == name)
 
@@ -356,6 +417,8 @@ class World:
         if keys != self._label_keys:
             self._label_keys = keys
             self._dirty_gangs.update(self.members)
+            for node in self.nodes:
+                self._node_rows.touch(node)
 
     def _unfinished(self, key: str) -> list[Task]:
         members = (self.tasks[uid] for uid in self.members.get(key, {}))
@@ -378,15 +441,14 @@ class World:
             self._running_rows.drop(key)
             return
         if key in self._resting and gang.hold is None:
-            _, why, ours = self._resting[key]
-            gang = replace(gang, hold=why, failed=ours)
+            rest = self._resting[key]
+            gang = replace(gang, hold=rest.why, failed=rest.ours, forfeits=rest.forfeits)
         # What is kept for those who are moved is theirs, wherever they are.
         queue = self.queues.put(key, said, gang, [*unfinished, *moved])
         members = [self.tasks[uid] for uid in self.members[key]]
-        self._gang_rows.put(key, piece_of(gang, members, self._label_keys), queue)
-        counted, inside = credit(members)
-        here = [(task, with_labels(task, self._label_keys)) for task in unfinished if task.state in THERE]
-        self._running_rows.put(gang, here, {"": counted} | inside, queue)
+        self._gang_rows.put(key, piece_of(gang, members, self.shape_of), queue)
+        here = [(task, self.shape_of(task)) for task in unfinished if task.state in THERE]
+        self._running_rows.put(gang, here, members, queue)
 
     def _gang(self, key: str, unfinished: list[Task]) -> tuple[Gang, Said]:
         """Return a gang and which queue it is in, by its object, its members, their namespace or by default."""

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from phalanx.engine.holding import hold_for
-from phalanx.engine.landing import land
 from phalanx.engine.policy import Policy
-from phalanx.engine.round import Round, wait_behind
-from phalanx.engine.session import Session
-from phalanx.engine.units import gang_units, task_units
-from phalanx.engine.waiting import take_turns
+from phalanx.engine.session.session import Session
+from phalanx.engine.waiting.allocation import Allocation
+from phalanx.engine.waiting.order import none_of, waiting_units
+from phalanx.engine.waiting.reservation import reserve
+from phalanx.model.plan import Code, Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +16,8 @@ class Allocate:
     """Try every unit once. The minimum of a gang is placed whole or not at all.
 
     Who finds no place is passed over. With the action `backfill` behind it, the first whose place will be free at a
-    known time gets it kept, and all behind it are left to that action. With `strict` nobody is passed over by others
-    of its queue.
+    known time gets it reserved, and all behind it are left to that action. With `strict` nobody is passed over by
+    others of its queue.
     """
 
     strict: bool = False
@@ -26,18 +25,19 @@ class Allocate:
 
     def run(self, session: Session, policy: Policy) -> None:
         """Go through the units in order; equal single tasks in a row are decided at once."""
-        units = gang_units(session.snapshot) if policy.groups else task_units(session.snapshot)
-        landed = land(session, policy, units)
-        round_ = Round(session, policy, units)
-        turns = take_turns(session, policy, units, ~landed)
-        while len(line := turns.line()):
-            count = round_.decide(line, alone=turns.alone)
-            if round_.blocked is not None and self.strict:
-                wait_behind(round_, line[count:])
+        units = waiting_units(session, policy)
+        # Those that landed have their places; units without tasks only say why they wait.
+        open_ = none_of(units, (session.place >= 0) | (session.disputed > 0)) | (units.count == 0)
+        allocation = Allocation(session, policy, units, open_)
+        while len(line := allocation.line()):
+            count = allocation.decide(line)
+            blocked, allocation.blocked = allocation.blocked, None
+            if blocked is not None and self.strict:
+                name = session.snapshot.gangs.gangs[int(units.gang[blocked])].name
+                reason = Reason(Code.FULL, f"behind {name}, which finds no place: nobody is passed over here")
+                allocation.tell(line[count:], [reason] * (len(line) - count))
                 count = len(line)
-            elif round_.blocked is not None and policy.backfills and session.hold is None:
-                session.hold = hold_for(session, policy, units.unit(round_.blocked))
-                if session.hold is not None:
+            elif blocked is not None and policy.backfills and session.reservation is None:
+                if reserve(session, policy, units.unit(blocked)):
                     return
-            round_.blocked = None
-            turns.done(count)
+            allocation.done(count)

@@ -1,4 +1,4 @@
-"""Backfill: use the gaps before a place that is kept, as far as that delays nobody for whom it is kept."""
+"""Backfill: use the gaps before a reserved place, as far as that delays nobody for whom it is reserved."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,18 +6,17 @@ from typing import ClassVar
 import numpy as np
 
 from phalanx.engine.policy import Policy
-from phalanx.engine.round import Round
-from phalanx.engine.session import Session, Waiting
-from phalanx.engine.units import gang_units, task_units
-from phalanx.engine.waiting import take_turns
+from phalanx.engine.session.session import Session
+from phalanx.engine.waiting.allocation import Allocation
+from phalanx.engine.waiting.order import none_of, waiting_units
 
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """Go on where allocate stopped: it keeps a place for the first gang that is blocked.
+    """Go on where allocate stopped: it reserves a place for the first gang that is blocked.
 
-    Who will be gone by then may go anywhere; everybody else goes where enough is left beside the kept place. Without
-    expected runtimes no time is known, nothing is kept, and `ageing` bounds how often a gang is passed over.
+    Who will be gone by then may go anywhere; everybody else goes where enough is left beside the reserved place.
+    Without expected runtimes no time is known, nothing is reserved, and `ageing` bounds how often a gang is passed over.
     """
 
     name: ClassVar[str] = "backfill"
@@ -25,14 +24,12 @@ class Backfill:
 
     def run(self, session: Session, policy: Policy) -> None:
         """Try every unit that had no turn yet, in order."""
-        if session.hold is None:
+        if session.reservation is None:
             return
-        units = gang_units(session.snapshot) if policy.groups else task_units(session.snapshot)
-        told = {entry.gang for entry in session.log if isinstance(entry, Waiting)}
-        placed = np.append(session.place >= 0, False)
-        first = np.where(units.count > 0, units.rows[np.minimum(units.first, len(units.rows) - 1)], -1)
-        fresh = ~placed[first] & ~np.isin(units.gang, np.array(sorted(told), np.int64))
-        round_ = Round(session, policy, units)
-        turns = take_turns(session, policy, units, fresh)
-        while len(line := turns.line()):
-            turns.done(round_.decide(line, alone=turns.alone))
+        units = waiting_units(session, policy)
+        told = np.zeros(len(session.snapshot.gangs), np.bool_)
+        told[list(session.reasons)] = True
+        open_ = none_of(units, (session.place >= 0) | (session.disputed > 0)) | (units.count == 0)
+        allocation = Allocation(session, policy, units, open_ & ~told[units.gang])
+        while len(line := allocation.line()):
+            allocation.done(allocation.decide(line))

@@ -1,4 +1,4 @@
-"""Consolidate: move small work together so that a large gang fits. Everybody who is moved has a place to go to."""
+"""Consolidate: move small work together so that a large gang fits. Every task that is moved has a place to go to."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,27 +6,31 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from phalanx.engine.budgets import affords_together
-from phalanx.engine.few import few_of
-from phalanx.engine.making_room import Room, Steps, carry_out, needed, tasks_of, tried
-from phalanx.engine.moving import movable, move
-from phalanx.engine.placing import forbidden
+from phalanx.engine.eviction.budgets import affords_together
+from phalanx.engine.eviction.candidates import Candidates, may_leave
+from phalanx.engine.eviction.hopeless import not_enough
+from phalanx.engine.eviction.prefix import Room, Steps, carry_out
+from phalanx.engine.eviction.relocation import movable, relocate
+from phalanx.engine.eviction.reprieve import reprieve
+from phalanx.engine.eviction.rights import claimed_by, entitled
+from phalanx.engine.eviction.search import Search
+from phalanx.engine.eviction.subset_search import SubsetSearch
+from phalanx.engine.eviction.subsets import subset_table
+from phalanx.engine.placement.copies import spare_amounts
+from phalanx.engine.placement.place import objection, places_later, request_of
 from phalanx.engine.policy import Policy
-from phalanx.engine.rights import claim_of, claimed_by
-from phalanx.engine.session import Session
-from phalanx.engine.taking import Taking
-from phalanx.engine.units import Unit
-from phalanx.engine.victims import VictimUnits, able
-from phalanx.engine.ways import Ways
-from phalanx.model.axis import Int
+from phalanx.engine.session.request import When
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Unit, Units
+from phalanx.model.axis import Bool, Int
 
 
 @dataclass(frozen=True, slots=True)
 class Consolidate:
     """Clear nodes for a waiting gang, those that cost least first: fewest tasks moved, least work lost, youngest.
 
-    Nobody is moved who is not preemptible, has no controller that makes him again, or says that he must stay; and
-    nobody unless all who are moved fit elsewhere. `moves` bounds how many tasks are moved for one gang.
+    No pod is moved that is not preemptible, has no controller that makes it again, or says that it must stay; and none
+    unless all that are moved fit elsewhere. `moves` bounds how many tasks are moved for one gang.
     """
 
     moves: int | Literal["unlimited"] = 16
@@ -42,75 +46,81 @@ class Consolidate:
         """Try every unit that still waits, in order."""
         claimed = claimed_by(session)
 
-        def attempt(session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> bool:
-            # Whoever is moved for a queue beyond its share is moved for nothing if another queue takes that back.
-            mine = int(session.snapshot.gangs.queue[unit.gang])
-            if claimed - {mine} and not claim_of(session, unit).entitled():
-                return False
-            return self._attempt(session, policy, unit, units, steps)
+        def hopeless(session: Session, units: Units) -> Bool:
+            gangs = session.snapshot.gangs
+            found = not_enough(session, units) | ~gangs.preemptible[units.gang]
+            if claimed:
+                # What is moved for a queue beyond its share is moved for nothing if another queue takes that back.
+                alone = next(iter(claimed)) if len(claimed) == 1 else -2
+                found |= (gangs.queue[units.gang] != alone) & ~entitled(session, units)
+            return found
 
-        Taking(session, policy, attempt).run()
+        Search(session, policy, self.name, self._attempt, hopeless).run()
 
-    def _attempt(self, session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> bool:
+    def _attempt(self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, steps: Steps) -> bool:
         """Make room for one unit, if there is room enough in all and only its pieces lie apart."""
-        if not session.snapshot.gangs.preemptible[unit.gang] or not _enough(session, unit):
-            return False
-        if forbidden(session, policy, unit):
-            # Whoever is moved comes back, so moving gives nobody room below a bound.
-            return False
         start, why = session.checkpoint(), "moved together with others, so that it fits"
-        mine = self._mine(session, policy, units, unit.gang)
-        for victims in self._choices(session, unit, units, mine):
+        session.drop_promise(unit.tasks)
+        forbidden = objection(session, policy, unit) is not None
+        session.rollback(start)
+        if forbidden:
+            # What is moved comes back, so moving gives nobody room below a bound.
+            return False
+        mine = self._mine(session, policy, candidates, unit)
+        for victims in self._choices(session, unit, candidates, mine):
             if not steps.take():
                 break
-            session.evict(tasks_of(units, victims))
-            places = tried(session, policy, unit)
+            session.evict(candidates.tasks_of(victims))
+            places = places_later(session, policy, unit)
             session.rollback(start)
             if places is None:
                 continue
-            room = Room(needed(session, units, victims, places), places, victims)
-            carry_out(session, unit, room, units, self.name, why)
-            if room.victims and move(session, policy, tasks_of(units, room.victims)):
+            room = Room(reprieve(session, policy, unit, candidates, victims, places), places, victims)
+            carry_out(session, policy, unit, room, candidates, self.name, why)
+            if room.victims and relocate(session, policy, candidates.tasks_of(room.victims)):
                 return True
             session.rollback(start)
-        few = few_of(session, policy, unit, units, mine, steps)
-        return few is not None and Ways(session, policy, units, few, steps, self.name, why).by_moving(
+        table = subset_table(session, policy, unit, candidates, mine, steps)
+        return table is not None and SubsetSearch(session, policy, candidates, table, steps, self.name, why).by_moving(
             np.ones(len(mine), np.bool_), None, self._most(session)
         )
 
     def _most(self, session: Session) -> int:
         return len(session.snapshot.running) if isinstance(self.moves, str) else self.moves
 
-    def _mine(self, session: Session, policy: Policy, units: VictimUnits, gang: int) -> Int:
-        """Return who may be moved for a gang."""
-        snapshot, running = session.snapshot, session.snapshot.running
-        mask = able(session, policy, units, gang) & movable(session, units)
+    def _mine(self, session: Session, policy: Policy, candidates: Candidates, unit: Unit) -> Int:
+        """Return which candidates may be moved for a unit."""
+        snapshot, table = session.snapshot, session.residents
+        mask = may_leave(session, policy, unit) & movable(session, candidates)
         protected = np.array([queue.preempt_min_runtime or 0.0 for queue in snapshot.queues.queues] or [0.0])
-        safe = snapshot.now < running.started[units.gang] + protected[running.queue[units.gang]]
-        return np.flatnonzero(mask & ~safe & (running.queue[units.gang] >= 0))
+        safe = snapshot.now < table.started[candidates.gang] + protected[candidates.queue]
+        return np.flatnonzero(mask & ~safe & (candidates.queue >= 0))
 
-    def _choices(self, session: Session, unit: Unit, units: VictimUnits, mine: Int) -> Iterator[list[int]]:
-        """Yield sets of victims: whoever is on the nodes that are cheapest to clear, of growing number."""
-        snapshot, running = session.snapshot, session.snapshot.running
+    def _choices(self, session: Session, unit: Unit, candidates: Candidates, mine: Int) -> Iterator[list[int]]:
+        """Yield sets of candidates: all on the nodes that are cheapest to clear, of growing number."""
         if not len(mine):
             return
-        tasks = tasks_of(units, mine.tolist())
-        pair = np.unique(np.repeat(np.arange(len(mine)), units.count[mine]) * len(snapshot.nodes) + running.node[tasks])
-        of, on = pair // len(snapshot.nodes), pair % len(snapshot.nodes)
+        count = len(session.snapshot.nodes)
+        tasks = candidates.tasks_of(mine.tolist())
+        on_node = session.residents.node[tasks]
+        pair = np.unique(np.repeat(np.arange(len(mine)), candidates.count[mine]) * count + on_node)
+        of, on = pair // count, pair % count
         gained = _gained(session, unit, tasks)
-        cheapest = _cheapest(session, units, mine[of], on)
+        cheapest = _cheapest(session, candidates, mine[of], on)
         cheapest = cheapest[gained[cheapest] > 0]
         most = self._most(session)
         windows = _windows(cheapest, gained, len(unit.tasks) - _there(session, unit))
         for window in windows:
             chosen = np.unique(mine[of[np.isin(on, window)]])
             # Of a gang whose minimum goes nothing stays.
-            cores = units.gang[chosen[units.core[chosen]]]
-            whole = np.union1d(chosen, mine[np.isin(units.gang[mine], cores)]).tolist()
-            if int(units.count[whole].sum()) <= most:
-                whole = _unsplit(session, units, affords_together(session, units.needs, whole))
-                # Whoever is hardest to move stands last: he is the first to be kept back.
-                yield sorted(whole, key=lambda victim: (bool(units.core[victim]), _size(session, units, victim)))
+            minimums = candidates.gang[chosen[candidates.is_minimum[chosen]]]
+            whole = np.union1d(chosen, mine[np.isin(candidates.gang[mine], minimums)]).tolist()
+            if int(candidates.count[whole].sum()) <= most:
+                whole = _unsplit(candidates, affords_together(session, candidates.needs, whole))
+                # What is hardest to move stands last: it is the first to be spared.
+                yield sorted(
+                    whole, key=lambda one: (bool(candidates.is_minimum[one]), _size(session, candidates, one))
+                )
 
 
 def _windows(cheapest: Int, gained: Int, wanted: int) -> Iterator[Int]:
@@ -126,29 +136,30 @@ def _windows(cheapest: Int, gained: Int, wanted: int) -> Iterator[Int]:
         length *= 2
 
 
-def _cheapest(session: Session, units: VictimUnits, victims: Int, on: Int) -> Int:
-    """Return the nodes from which somebody may be moved: fewest tasks first, least work lost, youngest."""
-    running, now, count = session.snapshot.running, session.snapshot.now, len(session.snapshot.nodes)
-    gang, moved = units.gang[victims], units.count[victims]
+def _cheapest(session: Session, candidates: Candidates, victims: Int, on: Int) -> Int:
+    """Return the nodes from which tasks may be moved: fewest tasks first, least work lost, youngest."""
+    table, now, count = session.residents, session.snapshot.now, len(session.snapshot.nodes)
+    gang, moved = candidates.gang[victims], candidates.count[victims]
     tasks = np.bincount(on, moved, count)
-    lost = np.bincount(on, (now - running.started[gang]) * moved, count)
-    age = np.bincount(on, now - running.created[gang], count)
+    lost = np.bincount(on, (now - table.started[gang]) * moved, count)
+    age = np.bincount(on, now - table.created[gang], count)
     cheapest = np.lexsort([age, lost, tasks])
     return cheapest[tasks[cheapest] > 0]
 
 
-def _size(session: Session, units: VictimUnits, victim: int) -> float:
-    """Return the largest part of the largest node that a victim holds."""
+def _size(session: Session, candidates: Candidates, victim: int) -> float:
+    """Return the largest part of the largest node that a candidate takes."""
     most = np.maximum(session.snapshot.nodes.allocatable.max(axis=0), 1)
-    return float((session.snapshot.running.requests[units.tasks(victim)].sum(axis=0) / most).max())
+    shapes = session.residents.shape[candidates.tasks(victim)]
+    return float((session.snapshot.requests[shapes].sum(axis=0) / most).max())
 
 
-def _unsplit(session: Session, units: VictimUnits, chosen: list[int]) -> list[int]:
-    """Return these victims without the minimums of gangs of which something else would stay behind."""
-    gangs = units.gang[chosen]
-    leaving = np.bincount(gangs, units.count[chosen], len(session.snapshot.running.gangs))
-    split = units.core[chosen] & (leaving[gangs] < session.snapshot.running.count[gangs])
-    return [victim for victim, out in zip(chosen, split.tolist(), strict=True) if not out]
+def _unsplit(candidates: Candidates, chosen: list[int]) -> list[int]:
+    """Return these candidates without the minimums of gangs of which something else would be left behind."""
+    table, gangs = candidates.residents, candidates.gang[chosen]
+    leaving = np.bincount(gangs, candidates.count[chosen], len(table.count))
+    split = candidates.is_minimum[chosen] & (leaving[gangs] < table.count[gangs])
+    return [one for one, out in zip(chosen, split.tolist(), strict=True) if not out]
 
 
 def _smallest(session: Session, unit: Unit) -> Int:
@@ -162,29 +173,20 @@ def _copies(amounts: Int, ask: Int) -> Int:
     return np.asarray(np.maximum((amounts[:, wanted] // ask[wanted]).min(axis=1), 0), np.int64)
 
 
+def _later(session: Session, unit: Unit) -> Int:
+    """Return [node, resource]: what the unit may take once everybody who leaves has left."""
+    shape = int(session.snapshot.tasks.shape[unit.tasks[0]])
+    return spare_amounts(session, request_of(session, unit.gang, shape, when=When.LATER))
+
+
 def _gained(session: Session, unit: Unit, moved: Int) -> Int:
-    """Return how many more tasks of the unit each node could take, at most, without whoever may be moved."""
-    running, ask = session.snapshot.running, _smallest(session, unit)
-    now = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
+    """Return how many more tasks of the unit each node could take, at most, without what may be moved."""
+    table, ask, now = session.residents, _smallest(session, unit), _later(session, unit)
     freed = now.copy()
-    np.add.at(freed, running.node[moved], running.requests[moved])
+    np.add.at(freed, table.node[moved], session.snapshot.requests[table.shape[moved]])
     return _copies(freed, ask) - _copies(now, ask)
 
 
 def _there(session: Session, unit: Unit) -> int:
     """Return how many tasks of the unit would find a place already, at most."""
-    now = session.columns["free"] + session.columns["releasing"] - session.columns["held"]
-    return int(np.minimum(_copies(now, _smallest(session, unit)), len(unit.tasks)).sum())
-
-
-def _enough(session: Session, unit: Unit) -> bool:
-    """Tell whether there is as much as the unit asks for, on all ready nodes together."""
-    snapshot = session.snapshot
-    ask = snapshot.requests[snapshot.tasks.shape[unit.tasks]].sum(axis=0)
-    open_ = snapshot.nodes.ready & ~snapshot.nodes.cordoned
-    session.ahead = True
-    fine = all(
-        int(np.maximum(session.spare(column)[open_], 0).sum()) >= ask[column] for column in np.flatnonzero(ask).tolist()
-    )
-    session.ahead = False
-    return fine
+    return int(np.minimum(_copies(_later(session, unit), _smallest(session, unit)), len(unit.tasks)).sum())

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.budgets import affords_all
+from phalanx.engine.eviction.budgets import affords_all
 from phalanx.engine.policy import Policy
-from phalanx.engine.session import Session
+from phalanx.engine.session.session import Session
 from phalanx.model.duration import Seconds
 
 _MINUTE = Seconds(60.0)
@@ -15,9 +15,9 @@ _MINUTE = Seconds(60.0)
 
 @dataclass(frozen=True, slots=True)
 class EvictStale:
-    """Evict what is left of a gang that has run below its minimum for longer than `grace`.
+    """Evict what is left of a gang that lost members and has run below its minimum for longer than `grace`.
 
-    Its missing members go before all others (see the plugin `gang`), so it is made whole first wherever that is
+    A gang whose minimum was raised lost nobody. Missing members go before all others (see the plugin `gang`), so it is made whole first wherever that is
     possible. Members that finished their work count as if they were there.
     """
 
@@ -36,10 +36,10 @@ class EvictStale:
         # A loop over the gangs that are broken, which are few.
         for row in stale.tolist():
             there = int(running.count[row]) + waiting.get(running.gangs[row].key, 0)
-            if there >= running.needed[row]:
+            if there >= running.minimum[row]:
                 continue
             tasks = np.arange(running.first[row], running.first[row] + running.count[row])
-            left = tasks[session.columns["evicted"][tasks] == 0]
+            left = tasks[session.evicted[tasks] == 0]
             if len(left) and affords_all(session, left):
-                lost = f"{there} of the {running.needed[row]} that it needs are there"
+                lost = f"{there} of the {running.minimum[row]} that it needs are there"
                 session.evict_for(left, self.name, None, f"its gang is broken: {lost}")

@@ -6,15 +6,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.few import few_of
-from phalanx.engine.making_room import Steps, carry_out, make_room
+from phalanx.engine.eviction.candidates import Candidates, may_follow, may_leave
+from phalanx.engine.eviction.hopeless import nobody_below
+from phalanx.engine.eviction.prefix import Steps, carry_out, make_room
+from phalanx.engine.eviction.rights import beyond_share, claimed_by
+from phalanx.engine.eviction.search import Search
+from phalanx.engine.eviction.subset_search import SubsetSearch
+from phalanx.engine.eviction.subsets import subset_table
+from phalanx.engine.placement.copies import by_amounts
+from phalanx.engine.placement.place import request_of
 from phalanx.engine.policy import Policy
-from phalanx.engine.rights import beyond_share, claimed_by
-from phalanx.engine.session import Session
-from phalanx.engine.taking import Taking
-from phalanx.engine.units import Unit
-from phalanx.engine.victims import VictimUnits, able, may_follow
-from phalanx.engine.ways import Ways
+from phalanx.engine.session.request import When
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Unit
 from phalanx.model.axis import Int
 
 
@@ -30,9 +34,9 @@ class Preempt:
         """Try every unit that still waits, in order."""
         claimed = claimed_by(session)
 
-        def attempt(session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> bool:
+        def attempt(session: Session, policy: Policy, unit: Unit, candidates: Candidates, steps: Steps) -> bool:
             start = session.checkpoint()
-            made = self._attempt(session, policy, unit, units, steps)
+            made = self._attempt(session, policy, unit, candidates, steps)
             others = claimed - {int(session.snapshot.gangs.queue[unit.gang])}
             if made and others and beyond_share(session, unit):
                 # A queue that grew beyond its share while another claims its own would give it back at once.
@@ -40,38 +44,50 @@ class Preempt:
                 return False
             return made
 
-        Taking(session, policy, attempt).run()
+        Search(session, policy, self.name, attempt, nobody_below).run()
 
-    def _attempt(self, session: Session, policy: Policy, unit: Unit, units: VictimUnits, steps: Steps) -> bool:
+    def _attempt(self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, steps: Steps) -> bool:
         """Make room for one unit."""
-        below, why = self._below(session, policy, unit, units), self._why(session, unit)
-        room = make_room(session, policy, unit, units, self._line(session, units, below, steps), steps)
+        below, why = self._below(session, policy, unit, candidates), self._why(session, unit)
+        if not len(below):
+            return False
+        room = make_room(session, policy, unit, candidates, self._line(session, candidates, below, steps), steps)
         if room is not None:
-            carry_out(session, unit, room, units, self.name, why)
+            carry_out(session, policy, unit, room, candidates, self.name, why)
             return True
-        shapes = session.snapshot.tasks.shape[unit.tasks]
-        if (shapes == shapes[:1]).all() and not np.isin(below, units.needs.unit).any():
-            # All of them together were of no help.
+        if self._all_were_tried(session, policy, unit, candidates, below):
             return False
         # Who goes first may use up a budget and be of no help; tasks of several shapes may be in each other's way.
-        few = few_of(session, policy, unit, units, below, steps)
-        return few is not None and Ways(session, policy, units, few, steps, self.name, why).by_taking(lambda _: True)
+        table = subset_table(session, policy, unit, candidates, below, steps)
+        return table is not None and SubsetSearch(
+            session, policy, candidates, table, steps, self.name, why
+        ).by_eviction(lambda _: True)
 
-    def _below(self, session: Session, policy: Policy, unit: Unit, units: VictimUnits) -> Int:
-        """Return who may be evicted for a unit."""
-        snapshot, running = session.snapshot, session.snapshot.running
-        leaf = snapshot.gangs.queue[unit.gang]
-        mask = able(session, policy, units, unit.gang) & (running.queue[units.gang] == leaf)
-        mask &= running.priority[units.gang] < snapshot.gangs.priority[unit.gang]
-        runtime = snapshot.queues.queues[int(leaf)].preempt_min_runtime or 0.0
-        return np.flatnonzero(mask & (~units.core | (snapshot.now >= running.started[units.gang] + runtime)))
+    def _all_were_tried(
+        self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, below: Int
+    ) -> bool:
+        """Tell whether no set of candidates could help, since all of them together did not."""
+        shapes = session.snapshot.tasks.shape[unit.tasks]
+        if (shapes != shapes[:1]).any() or np.isin(below, candidates.needs.unit).any() or policy.judges_singly:
+            return False
+        return by_amounts(session, policy, request_of(session, unit.gang, int(shapes[0]), when=When.LATER))
 
-    def _line(self, session: Session, units: VictimUnits, below: Int, steps: Steps) -> Iterator[int]:
-        for victim in below.tolist():
+    def _below(self, session: Session, policy: Policy, unit: Unit, candidates: Candidates) -> Int:
+        """Return which candidates may be evicted for a unit."""
+        snapshot, table = session.snapshot, session.residents
+        leaf = int(snapshot.gangs.queue[unit.gang])
+        mask = may_leave(session, policy, unit) & (candidates.queue == leaf)
+        mask &= table.priority[candidates.gang] < snapshot.gangs.priority[unit.gang]
+        runtime = snapshot.queues.queues[leaf].preempt_min_runtime or 0.0
+        safe = candidates.is_minimum & (snapshot.now < table.started[candidates.gang] + runtime)
+        return np.flatnonzero(mask & ~safe)
+
+    def _line(self, session: Session, candidates: Candidates, below: Int, steps: Steps) -> Iterator[int]:
+        for one in below.tolist():
             if not steps.take():
                 return
-            if may_follow(session, units, victim):
-                yield victim
+            if may_follow(session, candidates, one):
+                yield one
 
     def _why(self, session: Session, unit: Unit) -> str:
         return f"of higher priority in its queue ({session.snapshot.gangs.priority[unit.gang]})"

@@ -1,15 +1,16 @@
 """Ageing: a gang that has waited long enough is not overtaken any more."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from phalanx.engine.plugin import UNLIMITED, Ceiling, Heads, Plugin
-from phalanx.engine.session import KEPT, Session
-from phalanx.engine.units import Unit, Units
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Unit, Units
 from phalanx.model.axis import Bool, Float, Int
 from phalanx.model.duration import Seconds
 from phalanx.model.plan import Code, Reason
@@ -52,20 +53,17 @@ class Ageing(Plugin):
         aged = self._aged(session.snapshot, units.gang[heads.index]) & ~units.growth[heads.index]
         return (~(aged & below),)
 
-    def columns(self, snapshot: Snapshot) -> Mapping[str, Int]:
-        """Return who each node is kept for."""
-        return {KEPT: np.zeros(len(snapshot.nodes), np.int64)}
+    def room(self, session: Session, request: Request) -> Int | None:
+        """Return no room where a node is fenced off for another gang."""
+        if not session.fenced_for:
+            return None
+        return np.where((session.fence > 0) & (session.fence != request.gang + 1), 0, UNLIMITED)
 
-    def room(self, session: Session, shape: int) -> Int:
-        """Return no room where a node is kept for a gang. For that gang the session opens it."""
-        del shape
-        return np.where(session.columns[KEPT] > 0, 0, UNLIMITED)
-
-    def refusals(self, session: Session, shape: int, nodes: Int) -> list[tuple[int, str]]:
-        """Name the gangs for which nodes are kept."""
-        del shape
+    def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
+        """Name the gangs for which nodes are fenced off."""
+        del request
         gangs = session.snapshot.gangs.gangs
-        counts = Counter(gangs[row - 1].name for row in session.columns[KEPT][nodes].tolist())
+        counts = Counter(gangs[row - 1].name for row in session.fence[nodes].tolist())
         return [(count, f"kept for {name}, which has waited long enough") for name, count in counts.most_common()]
 
     def refused(self, session: Session, unit: Unit, reason: Reason, ceiling: Ceiling) -> Reason:
@@ -75,7 +73,7 @@ class Ageing(Plugin):
         nodes = self._choose(session, unit, ceiling)
         if not len(nodes):
             return reason
-        session.keep(nodes, unit.gang)
+        session.fence_off(nodes, unit.gang)
         waited = (session.snapshot.now - session.snapshot.gangs.created[unit.gang]) / 3600
         kept = "1 node is kept" if len(nodes) == 1 else f"{len(nodes)} nodes are kept"
         return reason.adding(f"it has waited {waited:.1f} h, so nobody overtakes it any more: {kept} for it")
@@ -83,7 +81,7 @@ class Ageing(Plugin):
     def _choose(self, session: Session, unit: Unit, ceiling: Ceiling) -> Int:
         """Return enough nodes for every shape of the unit, those with the most room now first."""
         shapes, counts = np.unique(session.snapshot.tasks.shape[unit.tasks], return_counts=True)
-        free = session.columns[KEPT] == 0
+        free = session.fence == 0
         chosen = [np.zeros(0, np.int64)]
         if not free.any():
             return chosen[0]
@@ -107,7 +105,7 @@ class Ageing(Plugin):
 
 def _below_share(session: Session, queues: Int, asks: Int) -> Bool:
     """Tell which queues have less than their share of everything that is asked for."""
-    has = session.columns["queue_allocated"][queues]
+    has = session.queues.allocated[queues]
     return np.asarray(((has < session.shares[queues]) | (asks == 0)).all(axis=1), np.bool_)
 
 
@@ -115,7 +113,7 @@ def _first_of_its_queue(session: Session, unit: Unit) -> bool:
     """Tell whether nodes may be kept for a unit: its queue has less than its share, and none for others of it."""
     snapshot = session.snapshot
     queue = snapshot.gangs.queue[unit.gang]
-    if queue in {snapshot.gangs.queue[gang] for gang in session.kept_for}:
+    if queue in {snapshot.gangs.queue[gang] for gang in session.fenced_for}:
         return False
     if queue < 0 or not snapshot.queues.resources:
         return True
@@ -123,9 +121,9 @@ def _first_of_its_queue(session: Session, unit: Unit) -> bool:
     return bool(_below_share(session, np.array([queue]), asks[None])[0])
 
 
-def _nearness(session: Session, shape: int) -> Float:
+def _nearness(session: Session, request: Request) -> Float:
     """Return, per node, how much of one copy of the shape (or of several) fits now."""
-    request = session.snapshot.requests[shape]
+    request = session.snapshot.requests[request.shape]
     parts = [session.spare(column) / request[column] for column in np.flatnonzero(request).tolist()]
     nearness: Float = np.minimum.reduce(parts)
     return nearness

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from phalanx.engine.plugin import Plugin
-from phalanx.engine.session import Session
-from phalanx.engine.units import Units
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Units
 from phalanx.model.axis import Float, Int
 from phalanx.model.requeue import turns
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from phalanx.engine.kernels.fit_scores import balance
 from phalanx.engine.plugin import Plugin
-from phalanx.engine.session import Session
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
 from phalanx.model.axis import Float, Int
 
 
@@ -17,21 +18,20 @@ class BalancedAllocation(Plugin):
 
     name: ClassVar[str] = "balanced_allocation"
 
-    def score(self, session: Session, shape: int, nodes: Int, copies: Int) -> Float:
+    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float:
         """Return 50 + (50 + balance with - balance without) / 2, in hundredths."""
-        request = session.snapshot.requests[shape, :2]
-        if not request.any():
+        if not session.snapshot.requests[request.shape, :2].any():
             return np.zeros(len(nodes))
-        without = self._balance(session, shape, nodes, copies)
-        with_it = self._balance(session, shape, nodes, copies + 1)
+        without = self._balance(session, request, nodes, copies)
+        with_it = self._balance(session, request, nodes, copies + 1)
         scored: Float = (50 + (50 + with_it - without) // 2) / 100
         return scored
 
-    def _balance(self, session: Session, shape: int, nodes: Int, copies: Int) -> Int:
+    def _balance(self, session: Session, request: Request, nodes: Int, copies: Int) -> Int:
         fractions = []
         for column in (0, 1):
             capacity = session.snapshot.nodes.allocatable[nodes, column]
-            used = capacity - session.free[nodes, column] + copies * session.snapshot.requests[shape, column]
+            used = capacity - session.ledger.books().free[nodes, column] + copies * session.snapshot.requests[request.shape, column]
             share = np.divide(used, capacity, out=np.zeros(len(nodes)), where=capacity > 0)
             fractions.append(np.minimum(share, 1.0))
         return balance(fractions)

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from phalanx.engine.plugin import Heads, Plugin
-from phalanx.engine.session import Session
+from phalanx.engine.session.session import Session
 from phalanx.model.axis import Bool, Float, Int
 from phalanx.model.queue import UNLIMITED
 
@@ -32,7 +32,7 @@ class Fairness(Plugin):
         if len(queues) == 1:
             return [np.array([value]) for value in _alone(session, int(queues[0]), heads.asks[0].tolist())]
         table = session.snapshot.queues
-        has = session.columns["queue_allocated"][queues]
+        has = session.queues.allocated[queues]
         # A queue that lists nothing is measured by everything: it would always be first otherwise.
         listed = table.listed[queues] | ~table.listed[queues].any(axis=1, keepdims=True)
         with_head = has + heads.asks
@@ -70,7 +70,7 @@ def _alone(session: Session, queue: int, ask: list[int]) -> tuple[float, ...]:
     terms = known.get(queue)
     if terms is None:
         terms = known[queue] = _terms(session, queue)
-    has = session.columns["queue_allocated"][queue].tolist()
+    has = session.queues.allocated[queue].tolist()
     over, beyond, wants_nothing, size, with_head, without = True, False, False, 0.0, 0.0, 0.0
     for column, share, quota, may, whole, grain, part in terms.columns:
         amount, more = has[column], has[column] + ask[column]

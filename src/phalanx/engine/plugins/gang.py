@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from phalanx.engine.plugin import Heads, Plugin
-from phalanx.engine.session import Session
-from phalanx.engine.units import Units
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Units
 from phalanx.model.axis import Bool, Float, Int
 
 

@@ -1,13 +1,15 @@
 """HostPorts: a port of the node itself can be taken once."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from phalanx.engine.plugin import UNLIMITED, Plugin
-from phalanx.engine.session import Session
+from phalanx.engine.session.column import Column
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
 from phalanx.model.axis import Int
 from phalanx.model.selectors import HostPort
 from phalanx.model.snapshot import Snapshot
@@ -21,52 +23,47 @@ class HostPorts(Plugin):
 
     name: ClassVar[str] = "host_ports"
 
-    def columns(self, snapshot: Snapshot) -> Mapping[str, Int]:
-        """Return [node, port]: 1 where a port that some waiting shape wants cannot be had."""
-        ports = _wanted(snapshot)
+    def columns(self, snapshot: Snapshot) -> Sequence[Column]:
+        """Return [node, port]: how many pods have a port that overlaps this one."""
+        ports = _ports(snapshot)
         if not ports:
-            return {}
-        taken = np.zeros((len(snapshot.nodes), len(ports)), np.int64)
-        for node, used in snapshot.nodes.ports.items():
-            taken[node] = [any(port.overlaps(other) for other in used) for port in ports]
-        return {COLUMN: taken}
+            return ()
+        footprint = np.zeros((len(snapshot.shapes), len(ports)), np.int64)
+        # A loop over the shapes with host ports, which are few.
+        for row, shape in enumerate(snapshot.shapes):
+            if shape.host_ports:
+                footprint[row] = [any(port.overlaps(own) for own in shape.host_ports) for port in ports]
+        return (Column(COLUMN, footprint, np.ones((len(snapshot.nodes), len(ports)), np.int64)),)
 
-    def charge(self, session: Session, shape: int, nodes: Int, counts: Int) -> None:
-        """Close the ports of the shape on these nodes."""
-        del counts
-        own = session.snapshot.shapes[shape].host_ports
-        if own:
-            ports = session.once("host_ports", lambda: _wanted(session.snapshot), static=True)
-            closed = np.array([any(port.overlaps(other) for other in own) for port in ports], np.int64)
-            session.write(COLUMN, nodes, session.columns[COLUMN][nodes] | closed)
-
-    def room(self, session: Session, shape: int) -> Int:
-        """Return one copy where all its ports are free, none elsewhere; no ports, no limit."""
-        own = session.snapshot.shapes[shape].host_ports
+    def room(self, session: Session, request: Request) -> Int | None:
+        """Return one copy where all its ports are free, none elsewhere; no ports, nothing to say."""
+        own = session.snapshot.shapes[request.shape].host_ports
         if not own:
-            return np.full(len(session.snapshot.nodes), UNLIMITED, np.int64)
-        ports = session.once("host_ports", lambda: _wanted(session.snapshot), static=True)
-        mine = [ports.index(port) for port in own]
-        free: Int = 1 - session.columns[COLUMN][:, mine].max(axis=1)
-        return free
+            return None
+        ports = session.once("host_ports", lambda: _ports(session.snapshot), static=True)
+        free = [session.spare(request, ports.index(port), COLUMN) for port in own]
+        return np.maximum(np.minimum.reduce(free), 0)
 
-    def ceiling(self, session: Session, shape: int) -> Int:
+    def ceiling(self, session: Session, request: Request) -> Int:
         """Return one copy per node, or no limit."""
-        limit = 1 if session.snapshot.shapes[shape].host_ports else UNLIMITED
+        limit = 1 if session.snapshot.shapes[request.shape].host_ports else UNLIMITED
         return np.full(len(session.snapshot.nodes), limit, np.int64)
 
-    def refusals(self, session: Session, shape: int, nodes: Int) -> list[tuple[int, str]]:
+    def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Name the ports."""
-        ports = ",".join(str(port.port) for port in session.snapshot.shapes[shape].host_ports)
-        return [(len(nodes), f"with host port {ports} taken")]
+        return [(len(nodes), f"with host port {_named(session, request)} taken")]
 
-    def limits(self, session: Session, shape: int, nodes: Int) -> str:
+    def limits(self, session: Session, request: Request, nodes: Int) -> str:
         """A port is one per node."""
         del nodes
-        ports = ",".join(str(port.port) for port in session.snapshot.shapes[shape].host_ports)
+        ports = _named(session, request)
         return f"host port {ports} is free once per node" if ports else ""
 
 
-def _wanted(snapshot: Snapshot) -> list[HostPort]:
-    """Return every host port that a waiting shape wants, sorted."""
+def _named(session: Session, request: Request) -> str:
+    return ",".join(str(port.port) for port in session.snapshot.shapes[request.shape].host_ports)
+
+
+def _ports(snapshot: Snapshot) -> list[HostPort]:
+    """Return every host port that some shape has, sorted."""
     return sorted({port for shape in snapshot.shapes for port in shape.host_ports})

@@ -7,7 +7,8 @@ import numpy as np
 
 from phalanx.engine.kernels.match import term_mask
 from phalanx.engine.plugin import Plugin, yes_no
-from phalanx.engine.session import Session
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
 from phalanx.model.axis import Float, Int
 
 
@@ -17,12 +18,13 @@ class NodeAffinity(Plugin):
 
     name: ClassVar[str] = "node_affinity"
     reads: ClassVar[tuple[str, ...]] = ("node_selector", "node_terms")
-    wakes_on: ClassVar[tuple[str, ...]] = ("node",)
     static: ClassVar[bool] = True
 
-    def room(self, session: Session, shape: int) -> Int:
+    def room(self, session: Session, request: Request) -> Int | None:
         """Return yes or no per node: the selector AND (one of the terms)."""
-        spec, nodes = session.snapshot.shapes[shape], session.snapshot.nodes
+        spec, nodes = session.snapshot.shapes[request.shape], session.snapshot.nodes
+        if spec.node_selector is None and spec.node_terms is None:
+            return None
         allowed = np.ones(len(nodes), np.bool_)
         if spec.node_selector is not None:
             allowed &= term_mask(nodes, spec.node_selector)
@@ -30,29 +32,29 @@ class NodeAffinity(Plugin):
             allowed &= np.logical_or.reduce([term_mask(nodes, term) for term in spec.node_terms])
         return yes_no(allowed)
 
-    def refusals(self, session: Session, shape: int, nodes: Int) -> list[tuple[int, str]]:
+    def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Name the selector, which is what people look for."""
-        spec = session.snapshot.shapes[shape]
+        spec = session.snapshot.shapes[request.shape]
         if spec.node_selector is None or spec.node_terms is not None:
             return [(len(nodes), "not matching the node affinity")]
         wished = ",".join(f"{wish.key}={wish.values[0]}" for wish in spec.node_selector.labels)
         return [(len(nodes), f"without label {wished}")]
 
-    def score(self, session: Session, shape: int, nodes: Int, copies: Int) -> Float:
+    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float:
         """Return the weights of the matching preferences, as a share of the most that any candidate has."""
         del copies
-        preferences = session.snapshot.shapes[shape].preferences
+        preferences = session.snapshot.shapes[request.shape].preferences
         if not preferences:
             return np.zeros(len(nodes))
-        weights = session.once(("preferred", preferences), lambda: self._weights(session, shape), static=True)
-        most = weights[session.candidates].max(initial=0)
+        weights = session.once(("preferred", preferences), lambda: self._weights(session, request), static=True)
+        most = weights[request.candidates].max(initial=0)
         scored: Float = weights[nodes] * 100 // most / 100 if most else np.zeros(len(nodes))
         return scored
 
-    def _weights(self, session: Session, shape: int) -> Int:
+    def _weights(self, session: Session, request: Request) -> Int:
         nodes = session.snapshot.nodes
         total = np.zeros(len(nodes), np.int64)
-        for preference in session.snapshot.shapes[shape].preferences:
+        for preference in session.snapshot.shapes[request.shape].preferences:
             # A preferred term without any expression matches every node; a required one matches none.
             empty = not (preference.term.labels or preference.term.fields)
             total += preference.weight * (np.True_ if empty else term_mask(nodes, preference.term))

@@ -7,7 +7,8 @@ import numpy as np
 
 from phalanx.engine.kernels.tolerate import tolerates
 from phalanx.engine.plugin import Plugin, yes_no
-from phalanx.engine.session import Session
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
 from phalanx.model.axis import Int
 from phalanx.model.node import Taint
 
@@ -21,19 +22,18 @@ class NodeReady(Plugin):
 
     name: ClassVar[str] = "node_ready"
     reads: ClassVar[tuple[str, ...]] = ("tolerations",)
-    wakes_on: ClassVar[tuple[str, ...]] = ("node",)
     static: ClassVar[bool] = True
 
-    def room(self, session: Session, shape: int) -> Int:
+    def room(self, session: Session, request: Request) -> Int:
         """Return yes or no per node."""
         nodes = session.snapshot.nodes
-        if tolerates(session.snapshot.shapes[shape].tolerations, CORDONED):
+        if tolerates(session.snapshot.shapes[request.shape].tolerations, CORDONED):
             return yes_no(nodes.ready)
         return yes_no(nodes.ready & ~nodes.cordoned)
 
-    def refusals(self, session: Session, shape: int, nodes: Int) -> list[tuple[int, str]]:
+    def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Tell nodes that are down from nodes that somebody closed."""
-        del shape
+        del request
         down = int(np.count_nonzero(~session.snapshot.nodes.ready[nodes]))
         counted = [(down, "not ready"), (len(nodes) - down, "cordoned")]
         return [(count, text) for count, text in counted if count]

@@ -7,9 +7,9 @@ import numpy as np
 
 from phalanx.engine.plugin import UNLIMITED as ANY
 from phalanx.engine.plugin import Plugin
-from phalanx.engine.session import Session
-from phalanx.engine.units import Taken, Unit
-from phalanx.model.axis import Int
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Taken, Unit, Units
+from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Code, Reason
 from phalanx.model.quantity import written
 from phalanx.model.queue import UNLIMITED
@@ -37,6 +37,21 @@ class Quota(Plugin):
                 return _short(session, int(path[row]), column, int(ask[column]), int(has[row, column]), why)
         return None
 
+    def objects(self, session: Session, units: Units, asks: Int) -> Bool:
+        """Return which units `check` would refuse now. `asks` is [unit, resource] of the queue table."""
+        table, gangs = session.snapshot.queues, session.snapshot.gangs
+        fixed = ~gangs.preemptible[units.gang]
+        quota = np.where(table.listed, table.quota, UNLIMITED)
+        found = np.zeros(len(units), np.bool_)
+        rows = gangs.queue[units.gang]
+        # A loop over the levels of the tree, from the leaves up.
+        while (rows >= 0).any():
+            over = session.queues.allocated[rows] + asks > table.limit[rows]
+            over |= fixed[:, None] & (session.queues.fixed[rows] + asks > quota[rows])
+            found |= (rows >= 0) & (over & (asks > 0)).any(axis=1)
+            rows = np.where(rows >= 0, table.parent[rows], -1)
+        return found
+
     def copies(self, session: Session, gang: int, shape: int) -> int:
         """Return how many tasks of this shape fit below every bound of the gang's queue."""
         table = session.snapshot.queues
@@ -55,11 +70,11 @@ class Quota(Plugin):
 def _bounds(session: Session, gang: int, path: Int) -> list[tuple[Int, Int, str]]:
     """Return, for the queues on the path: what bounds them, what counts against it, and its name."""
     table = session.snapshot.queues
-    bounds = [(table.limit[path], session.columns["queue_allocated"][path], "limit")]
+    bounds = [(table.limit[path], session.queues.allocated[path], "limit")]
     if not session.snapshot.gangs.preemptible[gang]:
         # A queue that does not list a resource does not check it; one above it may.
         quota = np.where(table.listed[path], table.quota[path], UNLIMITED)
-        bounds.append((quota, session.columns["queue_fixed"][path], "quota"))
+        bounds.append((quota, session.queues.fixed[path], "quota"))
     return bounds
 
 

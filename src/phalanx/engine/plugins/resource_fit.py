@@ -11,7 +11,8 @@ import numpy as np
 
 from phalanx.engine.kernels import fit_scores
 from phalanx.engine.plugin import UNLIMITED, Plugin
-from phalanx.engine.session import Session
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
 from phalanx.model.axis import CPU, MEMORY, Bool, Float, Int, is_extended
 from phalanx.model.quantity import written
 from phalanx.model.queue import Placement
@@ -48,6 +49,7 @@ class ResourceFit(Plugin):
     resources: dict[str, Weight] = field(default_factory=lambda: {CPU: Weight(), MEMORY: Weight()})
     shape: list[Point] = field(default_factory=lambda: [Point(0, 0), Point(100, 10)])
     name: ClassVar[str] = "resource_fit"
+    by_amounts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name, weight in self.resources.items():
@@ -59,37 +61,39 @@ class ResourceFit(Plugin):
         if not all(0 <= point.score <= 10 for point in self.shape):
             raise ValueError("shape: found a score outside 0 to 10, allowed is 0 to 10")
 
-    def room(self, session: Session, shape: int) -> Int:
+    def room(self, session: Session, request: Request) -> Int:
         """Return how many copies the spare amounts hold, in the scarcest resource."""
-        request = session.snapshot.requests[shape]
+        ask = session.snapshot.requests[request.shape]
         answer = np.full(len(session.snapshot.nodes), UNLIMITED, np.int64)
-        for column in np.flatnonzero(request).tolist():
-            np.minimum(answer, session.spare(column) // request[column], out=answer)
+        for column in np.flatnonzero(ask).tolist():
+            spare = session.spare(request, column)
+            # Most requests ask for one pod: a division by one is a copy, and divisions of arrays are slow.
+            np.minimum(answer, spare if ask[column] == 1 else spare // ask[column], out=answer)
         return np.maximum(answer, 0, out=answer)
 
-    def ceiling(self, session: Session, shape: int) -> Int:
+    def ceiling(self, session: Session, request: Request) -> Int:
         """Return how many copies an empty node holds."""
-        request = session.snapshot.requests[shape]
-        wanted = np.flatnonzero(request)
-        most = (session.snapshot.nodes.allocatable[:, wanted] // request[wanted]).min(axis=1, initial=UNLIMITED)
+        ask = session.snapshot.requests[request.shape]
+        wanted = np.flatnonzero(ask)
+        most = (session.snapshot.nodes.allocatable[:, wanted] // ask[wanted]).min(axis=1, initial=UNLIMITED)
         return np.asarray(most, np.int64)
 
-    def refusals(self, session: Session, shape: int, nodes: Int) -> list[tuple[int, str]]:
+    def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Count nodes under the resource they lack, devices first; tell a small node from a full one."""
-        snapshot, request = session.snapshot, session.snapshot.requests[shape]
+        snapshot, ask = session.snapshot, session.snapshot.requests[request.shape]
         names = snapshot.axis.names
         left = np.ones(len(nodes), np.bool_)
         counts: Counter[str] = Counter()
-        for column in sorted(np.flatnonzero(request).tolist(), key=lambda c: (not is_extended(names[c]), c)):
-            spare = session.spare(column)[nodes]
+        for column in sorted(np.flatnonzero(ask).tolist(), key=lambda c: (not is_extended(names[c]), c)):
+            spare = session.spare(request, column)[nodes]
             total = snapshot.nodes.allocatable[nodes, column]
-            small = left & (total < request[column])
-            # Enough is free, but nominated to somebody who is not there yet.
-            kept = left & ~small & (spare < request[column]) & (session.free[nodes, column] >= request[column])
-            short = left & ~small & ~kept & (spare < request[column])
+            small = left & (total < ask[column])
+            # Enough is free, but promised to pods that are not there yet.
+            kept = left & ~small & (spare < ask[column]) & (session.ledger.books().free[nodes, column] >= ask[column])
+            short = left & ~small & ~kept & (spare < ask[column])
             left &= ~(small | short | kept)
             if kept.any():
-                whom = "pods nominated there" if session.hold is None else "others, for whom it is kept"
+                whom = "pods nominated there" if session.reservation is None else "others, for whom it is kept"
                 counts[f"keeping {names[column]} for {whom}"] += int(kept.sum())
             if short.any():
                 best = np.flatnonzero(short)[np.argmax(spare[short])]
@@ -97,7 +101,7 @@ class ResourceFit(Plugin):
                 counts[f"short of {names[column]} (most free on one node: {free} of {of})"] += int(short.sum())
             if small.any():
                 most = written(int(total[small].max()), names[column])
-                asked = written(int(request[column]), names[column])
+                asked = written(int(ask[column]), names[column])
                 text = (
                     f"without {names[column]}"
                     if most == "0"
@@ -106,26 +110,26 @@ class ResourceFit(Plugin):
                 counts[text] += int(small.sum())
         return [(count, text) for text, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
-    def limits(self, session: Session, shape: int, nodes: Int) -> str:
+    def limits(self, session: Session, request: Request, nodes: Int) -> str:
         """Name the resource that most of these nodes run out of first."""
-        snapshot, request = session.snapshot, session.snapshot.requests[shape]
-        wanted = np.flatnonzero(request)
-        room = np.stack([session.spare(int(column))[nodes] // request[column] for column in wanted])
+        snapshot, ask = session.snapshot, session.snapshot.requests[request.shape]
+        wanted = np.flatnonzero(ask)
+        room = np.stack([session.spare(request, int(column))[nodes] // ask[column] for column in wanted])
         column = int(wanted[np.bincount(room.argmin(axis=0), minlength=len(wanted)).argmax()])
-        spare, name = session.spare(column)[nodes], snapshot.axis.names[column]
+        spare, name = session.spare(request, column)[nodes], snapshot.axis.names[column]
         best = int(np.argmax(spare))
         total = snapshot.nodes.allocatable[nodes[best], column]
         return (
             f"short of {name} (most free on one node: {written(int(spare[best]), name)} of {written(int(total), name)})"
         )
 
-    def score(self, session: Session, shape: int, nodes: Int, copies: Int) -> Float:
+    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float:
         """Return the weighted mean over the resources, in hundredths as the formulas have it."""
         total = np.zeros(len(nodes), np.int64)
         weights = np.zeros(len(nodes), np.int64)
-        for column, weight in self._columns(session, shape):
-            used, capacity = self._used(session, shape, column, nodes, copies)
-            part = self._formula(session.placement, weight.mode, used, capacity)
+        for column, weight in self._columns(session, request):
+            used, capacity = self._used(session, request, column, nodes, copies)
+            part = self._formula(request.placement, weight.mode, used, capacity)
             counted = self._counted(part, capacity)
             total += part * weight.weight * counted
             weights += weight.weight * counted
@@ -142,7 +146,7 @@ class ResourceFit(Plugin):
             return (capacity > 0) & (part > 0)
         return capacity > 0
 
-    def _columns(self, session: Session, shape: int) -> list[tuple[int, Weight]]:
+    def _columns(self, session: Session, request: Request) -> list[tuple[int, Weight]]:
         """Return the resources that count for this shape: cpu and memory always (PerResource: if asked for)."""
         snapshot = session.snapshot
         found = []
@@ -150,19 +154,19 @@ class ResourceFit(Plugin):
             weight = self.resources.get(name)
             if weight is None and is_extended(name):
                 weight = self.resources.get(ANY_EXTENDED)
-            asked = bool(snapshot.requests[shape, column])
+            asked = bool(snapshot.requests[request.shape, column])
             if weight is not None and (asked or (name in {CPU, MEMORY} and self.strategy != "PerResource")):
                 found.append((column, weight))
         return found
 
-    def _used(self, session: Session, shape: int, column: int, nodes: Int, copies: Int) -> tuple[Int, Int]:
+    def _used(self, session: Session, request: Request, column: int, nodes: Int, copies: Int) -> tuple[Int, Int]:
         """Return what would be in use with one more copy, and the capacity."""
         snapshot = session.snapshot
         capacity = snapshot.nodes.allocatable[nodes, column]
         if column < 2:  # cpu, memory: a container that asks for none counts as a little
-            before, each = session.columns["scored"][nodes, column], snapshot.scored[shape, column]
+            before, each = session.scored[nodes, column], snapshot.scored[request.shape, column]
         else:
-            before, each = capacity - session.free[nodes, column], snapshot.requests[shape, column]
+            before, each = capacity - session.ledger.books().free[nodes, column], snapshot.requests[request.shape, column]
         return before + (copies + 1) * each, capacity
 
     def _formula(self, placement: Placement | None, mode: Mode | None, used: Int, capacity: Int) -> Int:

@@ -6,7 +6,8 @@ from typing import ClassVar
 import numpy as np
 
 from phalanx.engine.plugin import Plugin
-from phalanx.engine.session import Session
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
 from phalanx.model.axis import PODS, Bool, Float, Int, is_extended
 from phalanx.model.snapshot import Snapshot
 
@@ -21,10 +22,10 @@ class ScarceResources(Plugin):
     resources: list[str] = field(default_factory=lambda: [ANY_EXTENDED])
     name: ClassVar[str] = "scarce_resources"
 
-    def score(self, session: Session, shape: int, nodes: Int, copies: Int) -> Float:
+    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float:
         """Return (|unasked| - |unasked and scarce|) / |unasked| over the node's resources; 1 when none is scarce."""
         del copies
-        asked = session.snapshot.requests[shape] > 0
+        asked = session.snapshot.requests[request.shape] > 0
         scored = session.once(("scarce", asked.tobytes()), lambda: self._scores(session.snapshot, asked), static=True)
         return scored[nodes]
 

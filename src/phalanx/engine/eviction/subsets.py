@@ -1,26 +1,29 @@
-"""Few: where few could leave, all sets of them are judged at once, and the promising ones are looked at one by one.
+"""Subsets: where few candidates could leave, all sets of them are judged at once.
 
-Lines of victims miss ways: whoever stands first may use up what may be taken, or be in the way of others. Of at most
-a dozen there are 4,096 sets; which of them could be enough is one expression over the nodes that they are on.
+Lines of candidates miss some ways to make room: whoever stands first may use up what may be taken, or be in the way of
+others. Of at most a dozen there are 4,096 sets; which of them could be enough is one expression over the nodes that
+they are on. The promising ones are then looked at one by one.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from phalanx.engine.eviction.candidates import Candidates
+from phalanx.engine.eviction.prefix import Steps
 from phalanx.engine.kernels.packing import pack
-from phalanx.engine.making_room import Steps, tasks_of
-from phalanx.engine.placing import static_room
+from phalanx.engine.placement.copies import caps, spare_amounts
+from phalanx.engine.placement.place import request_of
 from phalanx.engine.plugin import UNLIMITED
 from phalanx.engine.policy import Policy
-from phalanx.engine.session import Session
-from phalanx.engine.units import Unit
-from phalanx.engine.victims import VictimUnits
+from phalanx.engine.session.request import Request, When
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Unit
 from phalanx.model.axis import Bool, Int
 
-#: Of so many units every set is judged.
-FEW = 12
-#: Nodes beside those of the units on which tasks of one shape may find a place, where a packing is needed.
+#: Of so many candidates every set is judged.
+SUBSET_MAX = 12
+#: Nodes beside those of the candidates on which tasks of one shape may find a place, where a packing is needed.
 OTHERS = 64
 #: Sets times nodes that are judged at once: beyond that too many nodes matter.
 CELLS = 2**18
@@ -31,32 +34,32 @@ LOOKS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Few:
-    """A few victims, the nodes that matter to them, and the kinds of tasks that need a place: theirs and the unit's."""
+class SubsetTable:
+    """Few candidates, the nodes that matter to them, and the kinds of tasks that need a place: theirs and the unit's."""
 
     unit: Unit
     chosen: Int
-    #: [set, victim]: every set that splits no gang and that the budgets allow, fewest tasks first, of equally many
+    #: [set, candidate]: every set that splits no gang and that the budgets allow, fewest tasks first, of equally many
     #: those without the important. The empty one is first.
     sets: Bool
-    #: Those of the victims, and others.
+    #: Those of the candidates, and others.
     nodes: Int
-    #: [node, resource] now, and [victim, node, resource] what is more without each.
+    #: [node, resource] now, and [candidate, node, resource] what is more without each.
     space: Int
     frees: Int
     #: Per kind: what one asks for, [kind, node] how many may be there at most, and which shapes it is made of.
     asks: Int
     caps: Int
     kind_of: dict[int, int]
-    #: [kind]: how many fit on all nodes that no victim is on.
+    #: [kind]: how many fit on all nodes that no candidate is on.
     elsewhere: Int
-    #: [kind]: how many the unit has; [victim, kind]: how many each victim has.
+    #: [kind]: how many the unit has; [candidate, kind]: how many each candidate has.
     wants: Int
     moves: Int
 
     def enough(self, leaving: Bool, moved: Bool) -> Bool:
-        """Return for which of these [set, victim] there may be enough space, as far as one kind at a time can tell."""
-        # Only the nodes of the victims differ from set to set.
+        """Return for which of these [set, candidate] there may be enough space, as far as one kind at a time can tell."""
+        # Only the nodes of the candidates differ from set to set.
         theirs = self.frees.any(axis=(0, 2))
         space = self.space[theirs] + np.tensordot(leaving.astype(np.int64), self.frees[:, theirs], 1)
         fine = np.ones(len(leaving), np.bool_)
@@ -79,32 +82,32 @@ class Few:
         return None if found is None else {kind: self.nodes[nodes] for kind, nodes in enumerate(found)}, looks
 
 
-def few_of(session: Session, policy: Policy, unit: Unit, units: VictimUnits, chosen: Int, steps: Steps) -> Few | None:
-    """Return what is to know about these victims; None: they are too many, on too many nodes, or of no help at all."""
-    if not 0 < len(chosen) <= FEW or steps.stopped:
+def subset_table(
+    session: Session, policy: Policy, unit: Unit, candidates: Candidates, chosen: Int, steps: Steps
+) -> SubsetTable | None:
+    """Return the table of these candidates; None: they are too many, on too many nodes, or of no help at all."""
+    if not 0 < len(chosen) <= SUBSET_MAX or steps.stopped:
         return None
-    snapshot, running = session.snapshot, session.snapshot.running
-    tasks = tasks_of(units, chosen.tolist())
-    of = np.repeat(np.arange(len(chosen)), units.count[chosen])
-    shapes, at = np.unique(np.append(snapshot.tasks.shape[unit.tasks], running.shape[tasks]), return_inverse=True)
+    snapshot, table = session.snapshot, session.residents
+    tasks = candidates.tasks_of(chosen.tolist())
+    of = np.repeat(np.arange(len(chosen)), candidates.count[chosen])
+    shapes, at = np.unique(np.append(snapshot.tasks.shape[unit.tasks], table.shape[tasks]), return_inverse=True)
     asks = snapshot.requests[shapes]
     columns = np.flatnonzero(asks.any(axis=0))
-    start = session.checkpoint()
-    # What is promised to the unit itself does not count against it.
-    session.release_nominations(unit.gang)
-    now = (session.columns["free"] + session.columns["releasing"] - session.columns["held"])[:, columns]
-    session.rollback(start)
-    theirs = np.unique(running.node[tasks])
+    mine = request_of(session, unit.gang, int(snapshot.tasks.shape[unit.tasks[0]]), when=When.LATER)
+    now = spare_amounts(session, replace(mine, beside=False))[:, columns]
+    theirs = np.unique(table.node[tasks])
     cells = len(theirs) * 2 ** len(chosen)
     if cells > CELLS or not steps.take(1 + cells // CELLS_OF_A_STEP):
         return None
-    room = np.array([static_room(session, policy, shape) for shape in shapes.tolist()])
+    requests = [Request(shape, gang=unit.gang, when=When.LATER) for shape in shapes.tolist()]
+    room = np.array([caps(session, policy, request, tasks) for request in requests])
     fits = np.array([_copies(now, ask, most) for ask, most in zip(asks[:, columns], room, strict=True)])
     fits[:, theirs] = 0
     # Each task may be in the way of another: there must be as many nodes for each shape as there are tasks in all.
     nodes = np.unique(np.concatenate([theirs, *(_most(one, min(len(at), OTHERS)) for one in fits)]))
     frees = np.zeros((len(chosen), len(nodes), len(columns)), np.int64)
-    np.add.at(frees, (of, np.searchsorted(nodes, running.node[tasks])), running.requests[tasks][:, columns])
+    np.add.at(frees, (of, np.searchsorted(nodes, table.node[tasks])), snapshot.requests[table.shape[tasks]][:, columns])
     # Shapes that differ in nothing that counts here are of one kind.
     rows = np.hstack([asks[:, columns], room[:, nodes], np.minimum(fits.sum(axis=1), UNLIMITED)[:, None]])
     kinds, kind = np.unique(rows, axis=0, return_inverse=True)
@@ -115,10 +118,10 @@ def few_of(session: Session, policy: Policy, unit: Unit, units: VictimUnits, cho
     asks, caps, elsewhere = np.split(kinds, [len(columns), kinds.shape[1] - 1], axis=1)
     kind_of = dict(zip(shapes.tolist(), kind.tolist(), strict=True))
     everybody, nobody = np.ones((1, len(chosen)), np.bool_), np.zeros((1, len(chosen)), np.bool_)
-    few = Few(unit, chosen, everybody, nodes, now[nodes], frees, asks, caps, kind_of, elsewhere[:, 0], wants, moves)
-    if not few.enough(everybody, nobody).all():
+    found = SubsetTable(unit, chosen, everybody, nodes, now[nodes], frees, asks, caps, kind_of, elsewhere[:, 0], wants, moves)
+    if not found.enough(everybody, nobody).all():
         return None
-    return replace(few, sets=_sets(session, units, chosen))
+    return replace(found, sets=_sets(session, candidates, chosen))
 
 
 def _copies(space: Int, ask: Int, most: Int) -> Int:
@@ -135,24 +138,24 @@ def _most(fits: Int, count: int) -> Int:
     return np.append(more, np.flatnonzero(fits == least)[: max(count - len(more), 0)])
 
 
-def _sets(session: Session, units: VictimUnits, chosen: Int) -> Bool:
-    """Return every set of these victims that may leave together, the empty one too."""
-    running, count = session.snapshot.running, len(chosen)
+def _sets(session: Session, candidates: Candidates, chosen: Int) -> Bool:
+    """Return every set of these candidates that may leave together, the empty one too."""
+    table, count = session.residents, len(chosen)
     numbers = np.arange(2**count)
     member = (numbers[:, None] >> np.arange(count) & 1).astype(np.bool_)
     fine = np.ones(len(member), np.bool_)
-    gangs = units.gang[chosen]
-    # A loop over the minimums among a dozen victims: each leaves only with all that its gang has.
-    for core in np.flatnonzero(units.core[chosen] & (units.count[chosen] < running.count[gangs])).tolist():
-        leaving = member[:, gangs == gangs[core]] @ units.count[chosen][gangs == gangs[core]]
-        fine &= ~member[:, core] | (leaving == running.count[gangs[core]])
-    budgets = session.columns["budgets"]
+    gangs, counts = candidates.gang[chosen], candidates.count[chosen]
+    # A loop over the minimums among a dozen candidates: each leaves only with all that its gang has.
+    for one in np.flatnonzero(candidates.is_minimum[chosen] & (counts < table.count[gangs])).tolist():
+        leaving = member[:, gangs == gangs[one]] @ counts[gangs == gangs[one]]
+        fine &= ~member[:, one] | (leaving == table.count[gangs[one]])
+    budgets = session.budgets
     needs = np.zeros((count, len(budgets)), np.int64)
-    at = np.searchsorted(chosen, units.needs.unit)
-    mine = np.append(chosen, -1)[at] == units.needs.unit
-    np.add.at(needs, (at[mine], units.needs.budget[mine]), units.needs.count[mine])
+    at = np.searchsorted(chosen, candidates.needs.unit)
+    mine = np.append(chosen, -1)[at] == candidates.needs.unit
+    np.add.at(needs, (at[mine], candidates.needs.budget[mine]), candidates.needs.count[mine])
     fine &= (member @ needs <= budgets).all(axis=1)
-    # Victims stand in the order in which they are given up, so the higher number has the more important one.
-    order = np.lexsort([numbers, member @ units.count[chosen]])
+    # Candidates stand in the order in which they are given up, so the higher number has the more important one.
+    order = np.lexsort([numbers, member @ counts])
     sets: Bool = member[order[fine[order]]]
     return sets

@@ -1,6 +1,6 @@
-"""Ways: where few could leave, every way to make room is tried: who is taken, who is moved, and where all go.
+"""Subset search: where few candidates could leave, every way to make room is tried: who is evicted, who is moved.
 
-It comes last, when the lines of victims found nothing: there the least important go, here the fewest tasks.
+It comes last, when no line of candidates made room: along a line the least important go, here the fewest tasks.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,13 +9,17 @@ from typing import TypeAlias
 
 import numpy as np
 
-from phalanx.engine.few import Few
-from phalanx.engine.making_room import Room, Steps, carry_out, tasks_of, tried
-from phalanx.engine.moving import move, within_limits
-from phalanx.engine.placing import fit_there, forbidden
+from phalanx.engine.eviction.candidates import Candidates
+from phalanx.engine.eviction.prefix import Room, Steps, carry_out
+from phalanx.engine.eviction.relocation import relocate, within_limits
+from phalanx.engine.eviction.subsets import SubsetTable
+from phalanx.engine.placement.copies import fits_there
+from phalanx.engine.placement.place import objection, places_later, request_of
 from phalanx.engine.policy import Policy
-from phalanx.engine.session import Kept, Session
-from phalanx.engine.victims import VictimUnits
+from phalanx.engine.session.entries import Promised
+from phalanx.engine.session.request import When
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Taken
 from phalanx.model.axis import Bool, Int
 
 #: Sets that are tried for one unit, once they are known to be legal and to free enough.
@@ -23,44 +27,44 @@ TRIALS = 256
 #: So many looks at a node cost as much as one placement that is tried.
 LOOKS_OF_A_STEP = 25
 
-#: Tells whether these may be taken: a mask over the few.
+#: Tells whether these may be evicted: a mask over the candidates of the table.
 Legal: TypeAlias = Callable[[Bool], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class SubsetSearch:
     """The ways to make room for one unit."""
 
     session: Session
     policy: Policy
-    units: VictimUnits
-    few: Few
+    candidates: Candidates
+    table: SubsetTable
     steps: Steps
     action: str
     why: str
     trials: Steps = field(default_factory=lambda: Steps(TRIALS))
 
-    def by_taking(self, legal: Legal) -> bool:
-        """Take a set that is legal and makes room."""
+    def by_eviction(self, legal: Legal) -> bool:
+        """Evict a set that is legal and makes room."""
         if self._nobody_leaves():
             return True
-        sets = self.few.sets[1:]
-        for leaving in sets[self.few.enough(sets, np.zeros_like(sets))]:
+        sets = self.table.sets[1:]
+        for leaving in sets[self.table.enough(sets, np.zeros_like(sets))]:
             if legal(leaving):
                 if not self._another():
                     return False
-                if self._taken(leaving):
+                if self._evicted(leaving):
                     return True
         return False
 
     def by_moving(self, movable: Bool, legal: Legal | None, most: int) -> bool:
-        """Move at most so many tasks, and take as few as that is possible with; without a law nobody is taken."""
+        """Move at most so many tasks, and evict as few as possible; without `legal` nobody is evicted."""
         if self._nobody_leaves():
             return True
-        sets = self.few.sets if legal is not None else self.few.sets[:1]
+        sets = self.table.sets if legal is not None else self.table.sets[:1]
         # Where moving all others is no help, moving some of them is none: they could have stayed.
         others = ~sets & movable
-        fine = self.few.enough(sets | others, others)
+        fine = self.table.enough(sets | others, others)
         for taken, rest in zip(sets[fine], others[fine], strict=True):
             if legal is not None and taken.any() and not legal(taken):
                 continue
@@ -72,11 +76,11 @@ class Ways:
 
     def _some_moved(self, taken: Bool, rest: Bool, most: int) -> bool:
         """Take these and move some of the rest, as few as possible."""
-        sets = self.few.sets
+        sets = self.table.sets
         sets = sets[(sets >= taken).all(axis=1) & (sets <= taken | rest).all(axis=1)]
         moved = sets & ~taken
-        counts = moved @ self.units.count[self.few.chosen]
-        fine = self.few.enough(sets, moved) & (counts > 0) & (counts <= most)
+        counts = moved @ self.candidates.count[self.table.chosen]
+        fine = self.table.enough(sets, moved) & (counts > 0) & (counts <= most)
         for leaving, some in zip(sets[fine], moved[fine], strict=True):
             if not self._another():
                 return False
@@ -87,77 +91,80 @@ class Ways:
 
     def _nobody_leaves(self) -> bool:
         """Find places that are free already for tasks of several kinds, which were in each other's way."""
-        nobody = np.zeros(len(self.few.chosen), np.bool_)
-        if np.count_nonzero(self.few.wants) < 2 or not self.few.enough(nobody[None], nobody[None]).all():
+        nobody = np.zeros(len(self.table.chosen), np.bool_)
+        if np.count_nonzero(self.table.wants) < 2 or not self.table.enough(nobody[None], nobody[None]).all():
             return False
         nodes = self._packed(nobody, nobody) if self._another() else None
         return nodes is not None and self._moved(nobody, nobody, nodes)
 
     def _packed(self, leaving: Bool, moved: Bool) -> dict[int, Int] | None:
         """Pack, and let the search pay for every look."""
-        found, looks = self.few.packed(leaving, moved)
+        found, looks = self.table.packed(leaving, moved)
         self.steps.take(looks // LOOKS_OF_A_STEP)
         return found
 
     def _another(self) -> bool:
         return self.trials.take() and self.steps.take()
 
-    def _taken(self, leaving: Bool) -> bool:
-        session, unit, victims = self.session, self.few.unit, self._victims(leaving)
+    def _evicted(self, leaving: Bool) -> bool:
+        session, unit, victims = self.session, self.table.unit, self._victims(leaving)
         start = session.checkpoint()
-        session.evict(tasks_of(self.units, victims))
-        places = tried(session, self.policy, unit)
+        session.evict(self.candidates.tasks_of(victims))
+        places = places_later(session, self.policy, unit)
         session.rollback(start)
-        if places is None and np.count_nonzero(self.few.wants) > 1:
+        if places is None and np.count_nonzero(self.table.wants) > 1:
             # Tasks of several kinds were in each other's way, perhaps.
             nobody = np.zeros_like(leaving)
             nodes = self._packed(leaving, nobody)
             return nodes is not None and self._moved(leaving, nobody, nodes)
         if places is not None:
-            carry_out(session, unit, Room(victims, places, victims), self.units, self.action, self.why)
+            self._carry_out(victims, places)
         return places is not None
 
     def _moved(self, leaving: Bool, moved: Bool, nodes: dict[int, Int]) -> bool:
-        """Let them leave and put everybody where he was packed, if every plugin agrees."""
-        session, unit, victims = self.session, self.few.unit, self._victims(leaving)
-        tasks = tasks_of(self.units, self._victims(moved))
-        running, shapes = session.snapshot.running, session.snapshot.tasks.shape[unit.tasks]
-        places = [Kept(unit.tasks[shapes == shape], where) for shape, where in self._split(nodes, shapes)]
-        known = dict(self._split(nodes, running.shape[tasks]))
+        """Let them leave and put every task where it was packed, if every plugin agrees."""
+        session, unit, victims = self.session, self.table.unit, self._victims(leaving)
+        tasks = self.candidates.tasks_of(self._victims(moved))
+        residents, shapes = session.residents, session.snapshot.tasks.shape[unit.tasks]
+        places = [Promised(unit.tasks[shapes == shape], where) for shape, where in self._split(nodes, shapes)]
+        known = dict(self._split(nodes, residents.shape[tasks]))
         start = session.checkpoint()
-        session.evict(tasks_of(self.units, victims))
+        session.evict(self.candidates.tasks_of(victims))
         fine = self._allowed(places)
         session.rollback(start)
         if fine:
-            carry_out(session, unit, Room(victims, places, victims), self.units, self.action, self.why)
-            if move(session, self.policy, tasks, known) and within_limits(session, unit):
+            self._carry_out(victims, places)
+            if relocate(session, self.policy, tasks, known) and within_limits(session, unit):
                 return True
         session.rollback(start)
         return False
 
-    def _allowed(self, places: list[Kept]) -> bool:
+    def _allowed(self, places: list[Promised]) -> bool:
         """Tell whether the unit may start, and may be in these places."""
-        session, unit = self.session, self.few.unit
-        session.release_nominations(unit.gang)
-        if forbidden(session, self.policy, unit):
-            return False
-        session.ahead, fine = True, True
+        session, unit = self.session, self.table.unit
+        session.drop_promise(unit.tasks)
+        fine = objection(session, self.policy, unit) is None
         # A loop over the shapes of one unit.
         for kept in places:
             shape = int(session.snapshot.tasks.shape[kept.tasks[0]])
-            fine = fine and fit_there(session, self.policy, shape, kept.nodes)
-            session.take(shape, kept.tasks, kept.nodes)
-        session.ahead = False
-        return fine
+            request = request_of(session, unit.gang, shape, len(kept.nodes), When.LATER)
+            fine = fine and fits_there(session, self.policy, request, kept.nodes)
+            session.take(request, kept.tasks, kept.nodes)
+        tasks, nodes = (np.concatenate([getattr(kept, name) for kept in places]) for name in ("tasks", "nodes"))
+        return fine and objection(session, self.policy, unit, Taken(tasks, nodes)) is None
+
+    def _carry_out(self, victims: list[int], places: list[Promised]) -> None:
+        room = Room(victims, places, victims)
+        carry_out(self.session, self.policy, self.table.unit, room, self.candidates, self.action, self.why)
 
     def _split(self, nodes: dict[int, Int], shapes: Int) -> Iterator[tuple[int, Int]]:
         """Yield each of these shapes with nodes of its kind, which are used up."""
         each, counts = np.unique(shapes, return_counts=True)
         for shape, count in zip(each.tolist(), counts.tolist(), strict=True):
-            kind = self.few.kind_of[shape]
+            kind = self.table.kind_of[shape]
             yield shape, nodes[kind][:count]
             nodes[kind] = nodes[kind][count:]
 
     def _victims(self, mask: Bool) -> list[int]:
-        victims: list[int] = self.few.chosen[mask].tolist()
+        victims: list[int] = self.table.chosen[mask].tolist()
         return victims

@@ -1,12 +1,13 @@
-"""Budgets: what leaving costs of the disruption budgets, and whether so much is left. They count over a whole plan."""
+"""Disruption budgets: what leaving costs of them, and whether so much is left. They count over a whole plan."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from phalanx.engine.session import Session
+from phalanx.engine.session.residents import Residents
+from phalanx.engine.session.session import Session
 from phalanx.model.axis import Bool, Int
-from phalanx.model.running import OVERBUDGETED, RunningTable
+from phalanx.model.running import OVERBUDGETED
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,21 +19,21 @@ class Needs:
     count: Int
 
 
-def needs_of(running: RunningTable, first: Int, count: Int) -> Needs:
+def needs_of(residents: Residents, budgets: int, first: Int, count: Int) -> Needs:
     """Return the needs of units that have rows first … first + count - 1; every row is in one of them."""
-    rows = np.flatnonzero(running.budget >= 0)
+    rows = np.flatnonzero(residents.budget >= 0)
     order = np.argsort(first, kind="stable")
     order = order[count[order] > 0]
     unit = order[np.searchsorted(first[order], rows, "right") - 1]
-    budgets = max(len(running.budgets), 1)
-    pairs, counts = np.unique(unit * budgets + running.budget[rows], return_counts=True)
-    return Needs(pairs // budgets, pairs % budgets, counts)
+    width = max(budgets, 1)
+    pairs, counts = np.unique(unit * width + residents.budget[rows], return_counts=True)
+    return Needs(pairs // width, pairs % width, counts)
 
 
 def affordable(session: Session, needs: Needs, units: int) -> Bool:
     """Return, per unit, whether the budgets would let it go now if nobody else went."""
     fine = np.ones(units, np.bool_)
-    fine[needs.unit[needs.count > session.columns["budgets"][needs.budget]]] = False
+    fine[needs.unit[needs.count > session.budgets[needs.budget]]] = False
     return fine
 
 
@@ -41,16 +42,16 @@ def affords(session: Session, needs: Needs, unit: int) -> bool:
     if not len(needs.unit):
         return True
     first, last = np.searchsorted(needs.unit, [unit, unit + 1])
-    return bool((needs.count[first:last] <= session.columns["budgets"][needs.budget[first:last]]).all())
+    return bool((needs.count[first:last] <= session.budgets[needs.budget[first:last]]).all())
 
 
 def affords_together(session: Session, needs: Needs, chosen: list[int]) -> list[int]:
     """Return whom of the chosen the budgets let go at once; the first of them go before the last."""
     if not len(needs.unit):
         return chosen
-    left = session.columns["budgets"].copy()
+    left = session.budgets.copy()
     fine: list[int] = []
-    # A loop over the tasks of few nodes.
+    # A loop over the units of few nodes.
     for unit in chosen:
         first, last = np.searchsorted(needs.unit, [unit, unit + 1])
         rest = left[needs.budget[first:last]] - needs.count[first:last]
@@ -60,8 +61,8 @@ def affords_together(session: Session, needs: Needs, chosen: list[int]) -> list[
     return fine
 
 
-def affords_all(session: Session, tasks: Int) -> bool:
-    """Tell whether the budgets let all these tasks go at once."""
-    under = session.snapshot.running.budget[tasks]
-    used = np.bincount(under[under >= 0], minlength=len(session.columns["budgets"]))
-    return bool((under != OVERBUDGETED).all() and (used <= session.columns["budgets"]).all())
+def affords_all(session: Session, rows: Int) -> bool:
+    """Tell whether the budgets let all these tasks of the running table go at once."""
+    under = session.snapshot.running.budget[rows]
+    used = np.bincount(under[under >= 0], minlength=len(session.budgets))
+    return bool((under != OVERBUDGETED).all() and (used <= session.budgets).all())

@@ -1,14 +1,16 @@
-"""Lines: in which order others are looked at when the fair order finds nobody: by how much their leaving helps."""
+"""Orderings: how candidates are lined up when the fair order finds nobody: by how much their leaving helps."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from phalanx.engine.making_room import tasks_of
-from phalanx.engine.session import Session
-from phalanx.engine.units import Unit
-from phalanx.engine.victims import VictimUnits
+from phalanx.engine.eviction.candidates import Candidates
+from phalanx.engine.placement.copies import spare_amounts
+from phalanx.engine.placement.place import request_of
+from phalanx.engine.session.request import When
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Unit
 from phalanx.model.axis import Bool, Int
 
 
@@ -28,35 +30,36 @@ class Helps:
     gained: Int
 
 
-def helpful_lines(helps: Helps, units: VictimUnits, wanted: int) -> Iterator[list[int]]:
+def helpful_lines(helps: Helps, candidates: Candidates, wanted: int) -> Iterator[list[int]]:
     """Yield lines of victims, each once the one before it was of no use.
 
     First whoever helps most. Then node after node, those that cost least for a copy first: where units of two nodes are
     taken in turn, what may be taken is used up before either is cleared. Then the same from the second node on.
     """
     if len(helps.chosen):
-        yield most_helpful(helps, units, wanted)
-        nodes = _cheapest(helps, units)
+        yield most_helpful(helps, candidates, wanted)
+        nodes = _cheapest(helps, candidates)
         for first in range(min(2, len(nodes))):
             yield _node_by_node(helps, np.roll(nodes, -first))
 
 
-def helps_of(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> Helps:
+def helps_of(session: Session, unit: Unit, candidates: Candidates, mask: Bool) -> Helps:
     """Return what each of these victims would free for copies of the unit's first task."""
-    snapshot, running = session.snapshot, session.snapshot.running
-    ask = snapshot.requests[snapshot.tasks.shape[unit.tasks[0]]]
+    snapshot, table = session.snapshot, session.residents
+    shape = int(snapshot.tasks.shape[unit.tasks[0]])
+    ask = snapshot.requests[shape]
     wanted = np.flatnonzero(ask)
     chosen = np.flatnonzero(mask)
-    now = (session.columns["free"] + session.columns["releasing"] - session.columns["held"])[:, wanted]
-    tasks = tasks_of(units, chosen.tolist())
-    amounts = running.requests[tasks][:, wanted]
+    now = spare_amounts(session, request_of(session, unit.gang, shape, when=When.LATER))[:, wanted]
+    tasks = candidates.tasks_of(chosen.tolist())
+    amounts = snapshot.requests[table.shape[tasks]][:, wanted]
     pair, at = np.unique(
-        np.repeat(np.arange(len(chosen)), units.count[chosen]) * len(now) + running.node[tasks], return_inverse=True
+        np.repeat(np.arange(len(chosen)), candidates.count[chosen]) * len(now) + table.node[tasks], return_inverse=True
     )
     frees = np.zeros((len(pair), len(wanted)), np.int64)
     np.add.at(frees, at, amounts)
     empty = now.copy()
-    np.add.at(empty, running.node[tasks], amounts)
+    np.add.at(empty, table.node[tasks], amounts)
 
     def copies(amount: Int) -> Int:
         return np.asarray(np.maximum((amount // ask[wanted]).min(axis=1), 0), np.int64)
@@ -69,14 +72,14 @@ def helps_of(session: Session, unit: Unit, units: VictimUnits, mask: Bool) -> He
     return Helps(chosen, of, node, part, copies(now[node] + frees) - there[node], copies(empty) - there)
 
 
-def most_helpful(helps: Helps, units: VictimUnits, wanted: int) -> list[int]:
+def most_helpful(helps: Helps, candidates: Candidates, wanted: int) -> list[int]:
     """Return the victims by how many of the wanted copies their nodes take without them, alone or with others.
 
     Of those who help equally the smallest goes first: a large gang is not taken where a small one is enough.
     """
     count, gained = len(helps.chosen), helps.gained[helps.node]
     alone = np.minimum(np.bincount(helps.of, helps.alone, count), wanted)
-    size = np.where(alone > 0, units.count[helps.chosen], 0)
+    size = np.where(alone > 0, candidates.count[helps.chosen], 0)
     together, most = np.zeros(count, np.int64), np.zeros(count, np.int64)
     np.maximum.at(together, helps.of, gained)
     np.maximum.at(most, helps.of, np.where(gained > 0, helps.part, 0))
@@ -85,9 +88,9 @@ def most_helpful(helps: Helps, units: VictimUnits, wanted: int) -> list[int]:
     return line
 
 
-def _cheapest(helps: Helps, units: VictimUnits) -> Int:
+def _cheapest(helps: Helps, candidates: Candidates) -> Int:
     """Return the nodes on which copies can be gained, by what leaves in all for one of them."""
-    leaving = np.bincount(helps.node, units.count[helps.chosen][helps.of], len(helps.gained))
+    leaving = np.bincount(helps.node, candidates.count[helps.chosen][helps.of], len(helps.gained))
     nodes = np.flatnonzero(helps.gained > 0)
     return nodes[np.argsort((leaving / np.maximum(helps.gained, 1))[nodes], kind="stable")]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phalanx.model.axis import Bool, Float, Int
-from phalanx.model.gang import Gang, Subgroup
+from phalanx.model.gang import leaves
 from phalanx.model.plan import Code, Reason
 from phalanx.model.snapshot import UNBOUNDED, Snapshot
 
@@ -28,13 +28,27 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
+class Lack:
+    """What a placement lacked: of `wanted` tasks only `fit` found a place; `own` of them are of this shape."""
+
+    shape: int
+    wanted: int
+    fit: int
+    own: int
+    #: The tasks together ask for more than all nodes have.
+    too_much: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Taken:
-    """What a search found: `tasks[i]` got `nodes[i]`."""
+    """What a placement found: `tasks[i]` got `nodes[i]`."""
 
     tasks: Int
     nodes: Int
-    #: Why the rest found no place; None when all did.
-    reason: Reason | None
+    #: What the rest lacked; None when all found a place.
+    lack: Lack | None = None
+    #: The same in words, where somebody asked for them.
+    reason: Reason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +94,23 @@ def task_units(snapshot: Snapshot) -> Units:
 def gang_units(snapshot: Snapshot) -> Units:
     """Return, per gang, a unit for what is missing to its minimum and one for each task of its growth."""
     gangs = snapshot.gangs
-    needed = np.clip(gangs.minimum - gangs.running, 0, gangs.count)
-    grown = np.clip(gangs.maximum - gangs.present - needed, 0, gangs.count - needed)
-    plain = ~gangs.intricate & (gangs.running + gangs.count >= gangs.minimum)
-    whole = np.flatnonzero(plain & (needed > 0))
+    missing = np.clip(gangs.minimum - gangs.running, 0, gangs.count)
+    grown = np.clip(gangs.maximum - gangs.present - missing, 0, gangs.count - missing)
+    plain = ~gangs.irregular & (gangs.running + gangs.count >= gangs.minimum)
+    whole = np.flatnonzero(plain & (missing > 0))
     parts = _Parts()
-    parts.add(whole, 0, gangs.first[whole], needed[whole])
+    parts.add(whole, 0, gangs.first[whole], missing[whole])
     of, step = _steps(np.flatnonzero(plain & (grown > 0)), grown)
     surplus = np.maximum(gangs.running - gangs.minimum, 0)
-    parts.add(of, surplus[of] + step + 1, gangs.first[of] + needed[of] + step, np.ones(len(of), np.int64))
+    parts.add(of, surplus[of] + step + 1, gangs.first[of] + missing[of] + step, np.ones(len(of), np.int64))
     # A gang beyond its maximum has members that wait for nothing but each other.
-    for row in np.flatnonzero(plain & (grown < gangs.count - needed)).tolist():
+    for row in np.flatnonzero(plain & (grown < gangs.count - missing)).tolist():
         parts.hold(row, growth=True, why=_beyond_maximum(int(gangs.maximum[row])))
     rows = [np.arange(len(snapshot.tasks))]
     filled = len(snapshot.tasks)
     # A loop over the few gangs with subgroups, holds or members missing, never over all.
     for row in np.flatnonzero(~plain).tolist():
-        for is_growth, tasks, hold in _intricate(snapshot, row):
+        for is_growth, tasks, hold in _irregular(snapshot, row):
             if is_growth:
                 of, step = _steps(np.array([row]), np.full(row + 1, len(tasks)))
                 parts.add(of, surplus[of] + step + 1, filled + step, np.ones(len(of), np.int64))
@@ -157,7 +171,7 @@ def _beyond_maximum(maximum: int) -> Reason:
     return Reason(Code.HELD, f"the gang has its maximum of {maximum}")
 
 
-def _intricate(snapshot: Snapshot, row: int) -> list[tuple[bool, Int, Reason | None]]:
+def _irregular(snapshot: Snapshot, row: int) -> list[tuple[bool, Int, Reason | None]]:
     """Choose the tasks of one gang by its rules: (growth?, tasks, hold) for each of its units."""
     gangs, tasks = snapshot.gangs, snapshot.tasks
     gang = gangs.gangs[row]
@@ -192,7 +206,7 @@ def _choose(snapshot: Snapshot, row: int, able: Int) -> tuple[Int, str | None]:
     gang = gangs.gangs[row]
     running_in = gangs.running_in.get(row, {})
     chosen: list[int] = []
-    for subgroup in subgroup_minimums(gang):
+    for subgroup in leaves(gang.subgroups):
         there = running_in.get(subgroup.name, 0)
         own = [task for task in able.tolist() if tasks.subgroups[task] == subgroup.name]
         if there + len(own) < subgroup.minimum:
@@ -207,12 +221,3 @@ def _choose(snapshot: Snapshot, row: int, able: Int) -> tuple[Int, str | None]:
     if asked and present + asked > gangs.maximum[row]:
         return able[:0], f"its maximum is {gangs.maximum[row]}, but {present} run and {asked} more are needed"
     return np.sort(np.concatenate([np.array(chosen, np.int64), others[:short]])), None
-
-
-def subgroup_minimums(gang: Gang) -> list[Subgroup]:
-    """Return the subgroups that hold tasks, in order: the leaves of the tree."""
-
-    def leaves(parts: tuple[Subgroup, ...]) -> list[Subgroup]:
-        return [leaf for part in parts for leaf in (leaves(part.children) if part.children else [part])]
-
-    return leaves(gang.subgroups)

@@ -1,13 +1,14 @@
-"""Rights: from whom a queue may reclaim. Between two queues the level counts on which their ways part."""
+"""Rights: from which queues a queue may reclaim. Two queues are compared on the level where their paths diverge."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from phalanx.engine.plugin import Heads, QueueOrder
-from phalanx.engine.session import Session
-from phalanx.engine.units import Unit, gang_units
-from phalanx.model.axis import Int
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Unit, Units
+from phalanx.engine.waiting.order import asked, none_of
+from phalanx.model.axis import Bool, Int
 from phalanx.model.queue import UNLIMITED
 
 
@@ -26,8 +27,8 @@ class Claim:
         measured = self.measured(self.leaf)
         return all(has[column] + self.ask[column] <= share[column] for column in measured)
 
-    def parting(self, victim: int) -> tuple[int, int] | None:
-        """Return the two queues, of the claimant and of the victim, on the level where their ways part."""
+    def diverging(self, victim: int) -> tuple[int, int] | None:
+        """Return the two queues, above the claimant and above the victim, on the level where their paths diverge."""
         table = self.session.snapshot.queues
         mine, theirs = table.paths[self.leaf].tolist(), table.paths[victim].tolist()
         while mine and theirs and mine[-1] == theirs[-1]:
@@ -36,20 +37,20 @@ class Claim:
         return (mine[-1], theirs[-1]) if mine and theirs else None
 
     def may_take(self, mine: int, theirs: int, gives: Int, more: list[int]) -> bool:
-        """Tell whether a unit may be taken from their side now, if they had so much more.
+        """Tell whether a unit may be reclaimed from queue `theirs` now, if that had so much `more`.
 
-        What was taken before is gone already.
+        What was reclaimed before is gone already.
         """
         has = [there + extra for there, extra in zip(self._has(theirs), more, strict=True)]
-        legal = self._keeps_share(theirs, has) or self._needs_quota(mine, theirs, has)
+        legal = self._exceeds_entitlement(theirs, has) or self._needs_quota(mine, theirs, has)
         return legal and self._fair(mine, theirs, gives)
 
     def goes_first(self, orders: tuple[QueueOrder, ...], mine: int, theirs: int, gives: Int) -> bool:
-        """Tell whether our unit comes before theirs once that is gone: otherwise theirs would have the place again."""
+        """Tell whether the claimant goes before the victim once that is gone: else the victim would have it again."""
         session, index = self.session, np.zeros(1, np.int64)
         ours = self._key(orders, mine, Heads(None, index, np.array([self.ask], np.int64)))
-        start, row = session.checkpoint(), np.array([theirs])
-        session.write("queue_allocated", row, session.columns["queue_allocated"][row] - gives)
+        start = session.checkpoint()
+        session.queues.shift(theirs, -gives)
         their = self._key(orders, theirs, Heads(None, index, gives[None]))
         session.rollback(start)
         return ours < their
@@ -59,8 +60,11 @@ class Claim:
         key = [column.tolist()[0] for order in orders for column in order.queue_key(self.session, row, head)]
         return [*key, *self.session.snapshot.queues.age[row].tolist()]
 
-    def _keeps_share(self, theirs: int, has: list[int]) -> bool:
-        """They have more than they may have of something."""
+    def _exceeds_entitlement(self, theirs: int, has: list[int]) -> bool:
+        """The victim's queue exceeds its entitlement in at least one resource.
+
+        The entitlement is the larger of quota and share, within the limit.
+        """
         table = self.session.snapshot.queues
         share, quota, limit = (self._row(rows, theirs) for rows in (self.session.shares, table.quota, table.limit))
         for column in self.measured(theirs):
@@ -71,18 +75,18 @@ class Claim:
         return False
 
     def _needs_quota(self, mine: int, theirs: int, other: list[int]) -> bool:
-        """We stay within our quota, and they are beyond theirs in something that we ask for."""
+        """The claimant's queue stays within its quota, and the victim's exceeds its own in a resource asked for."""
         their, measured = self._row(self.session.snapshot.queues.quota, theirs), self.measured(mine)
         contested = [column for column in self.measured(theirs) if column in measured and self.ask[column]]
         return self.within_quota(mine) and any(other[column] > their[column] for column in contested)
 
     def within_quota(self, mine: int) -> bool:
-        """We stay within our quota."""
+        """The claimant's queue stays within its quota."""
         quota, has = self._row(self.session.snapshot.queues.quota, mine), self._has(mine)
         return all(has[column] + self.ask[column] <= quota[column] for column in self.measured(mine))
 
     def may_return(self, theirs: int, gives: Int, units: set[tuple[int, ...]]) -> bool:
-        """Tell whether they could claim one of these units back within their quota, once all and so much is gone."""
+        """Tell whether the victim's queue could claim one of these units back within its quota, once all is gone."""
         quota, has = self._row(self.session.snapshot.queues.quota, theirs), self._has(theirs)
         left = [(column, has[column] - given) for column, given in enumerate(gives.tolist())]
         measured = set(self.measured(theirs))
@@ -91,7 +95,7 @@ class Claim:
         )
 
     def _fair(self, mine: int, theirs: int, gives: Int) -> bool:
-        """We must not end above our share while they are no further above theirs."""
+        """The claimant's queue must not end above its share while the victim's is no further above its own."""
         has, other = self._has(mine), self._has(theirs)
         share, their = self._row(self.session.shares, mine), self._row(self.session.shares, theirs)
         for column, (asked, given) in enumerate(zip(self.ask, gives.tolist(), strict=True)):
@@ -108,7 +112,7 @@ class Claim:
         return [column for column, yes in enumerate(listed) if yes] or list(range(len(listed)))
 
     def _has(self, queue: int) -> list[int]:
-        return self._row(self.session.columns["queue_allocated"], queue)
+        return self._row(self.session.queues.allocated, queue)
 
     def _row(self, rows: Int, queue: int) -> list[int]:
         row: list[int] = rows[queue].tolist()
@@ -116,23 +120,23 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """What one claim has taken so far, from each side.
+class Reclaimed:
+    """What one claim has reclaimed so far, from each queue.
 
-    In order, each unit must be legal after those before it. Otherwise it is enough that the units are legal in some
-    order, and that is so if they are with the largest last. A claim beyond its quota takes nothing that its owner
-    could claim back within his own: that would go on for ever.
+    In order, each candidate must be legal after those before it. Otherwise it is enough that the candidates are legal
+    in some order, and that is so if they are with the largest last. A claim beyond its quota reclaims nothing that the
+    victim's queue could claim back within its own quota: that would go on for ever.
     """
 
     claim: Claim
     in_order: bool
-    #: Per pair of sides: what units gave, equal ones once. Most are equal.
+    #: Per pair of diverging queues: what candidates gave, equal ones once. Most are equal.
     units: dict[tuple[int, int], set[tuple[int, ...]]] = field(
         default_factory=dict[tuple[int, int], set[tuple[int, ...]]]
     )
 
     def may_add(self, mine: int, theirs: int, gives: Int) -> bool:
-        """Tell whether a unit may be taken from their side too."""
+        """Tell whether a candidate of queue `theirs` may be reclaimed too."""
         kinds = self.units.get((mine, theirs), set()) | {tuple(gives.tolist())}
         if not self.claim.within_quota(mine) and self.claim.may_return(theirs, gives, kinds):
             return False
@@ -140,16 +144,16 @@ class Taken:
         return self.claim.may_take(mine, theirs, gives, (largest - gives).tolist())
 
     def add(self, mine: int, theirs: int, gives: Int) -> None:
-        """Note that it is taken."""
+        """Note that it is reclaimed."""
         self.units.setdefault((mine, theirs), set()).add(tuple(gives.tolist()))
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
-    """Whether units may be taken together, in some order. Answers are remembered: most sets give the same.
+class JointClaim:
+    """Whether candidates may be reclaimed together, in some order. Answers are remembered: most sets give the same.
 
-    What one side has only becomes less, so whatever may be taken last may be taken before. It is enough that some unit
-    may be the last. What other sides give is not counted on.
+    What a queue has only becomes less, so whatever may be reclaimed last may be reclaimed before. It is enough that
+    some candidate may be the last. What other queues give is not counted on.
     """
 
     claim: Claim
@@ -159,8 +163,8 @@ class Together:
     )
 
     def may_take(self, sides: list[tuple[int, int]], gives: Int) -> bool:
-        """Tell whether units may be taken that give so much, each from its side."""
-        # A loop over the sides of a dozen units.
+        """Tell whether candidates may be reclaimed that give so much, each from its pair of diverging queues."""
+        # A loop over the queues of a dozen candidates.
         return all(self._from_side(*side, gives[[other == side for other in sides]]) for side in dict.fromkeys(sides))
 
     def _from_side(self, mine: int, theirs: int, gives: Int) -> bool:
@@ -171,9 +175,9 @@ class Together:
         return self.known[key]
 
     def _with_last(self, mine: int, theirs: int, total: Int, last: Int, kinds: set[tuple[int, ...]]) -> bool:
-        session, claim, row = self.claim.session, self.claim, np.array([theirs])
+        session, claim = self.claim.session, self.claim
         start = session.checkpoint()
-        session.write("queue_allocated", row, session.columns["queue_allocated"][row] - (total - last))
+        session.queues.shift(theirs, last - total)
         legal = claim.may_take(mine, theirs, last, [0] * len(last)) and claim.goes_first(
             self.orders, mine, theirs, last
         )
@@ -195,30 +199,32 @@ def _ratio(part: int, whole: int) -> float:
     return float("inf") if part > 0 else 0.0
 
 
-def claimed_by(session: Session) -> set[int]:
-    """Return the queues in which something waits that is within their share."""
-    waiting = gang_units(session.snapshot)
-    gangs = session.snapshot.gangs
-    found: set[int] = set()
-    #: Queues with a shape and a number of it that is beyond their share.
-    refused: set[tuple[int, tuple[int, ...]]] = set()
-    for index in np.flatnonzero((waiting.count > 0) & (gangs.queue[waiting.gang] >= 0)).tolist():
-        unit = waiting.unit(index)
-        queue = int(gangs.queue[unit.gang])
-        kind = (queue, tuple(session.snapshot.tasks.shape[unit.tasks].tolist()))
-        if queue in found or kind in refused or (session.place[unit.tasks] >= 0).any():
-            continue
-        if session.snapshot.queues.resources and claim_of(session, unit).entitled():
-            found.add(queue)
-        else:
-            refused.add(kind)
+def entitled(session: Session, units: Units) -> Bool:
+    """Return [unit]: whether its queue, with the unit, stays within its share in every resource it is measured by."""
+    table = session.snapshot.queues
+    if not table.resources:
+        return np.zeros(len(units), np.bool_)
+    queue = session.snapshot.gangs.queue[units.gang]
+    measured = table.listed | ~table.listed.any(axis=1, keepdims=True)
+    within = session.queues.allocated[queue] + asked(session, units) <= session.shares[queue]
+    found: Bool = (queue >= 0) & (within | ~measured[queue]).all(axis=1)
     return found
+
+
+def claimed_by(session: Session, waiting: Bool | None = None) -> set[int]:
+    """Return the queues in which a unit waits that is within their share.
+
+    `waiting` is [unit]; None: those without a place.
+    """
+    units = session.units
+    claims = entitled(session, units) & (none_of(units, session.place >= 0) if waiting is None else waiting)
+    return set(np.unique(session.snapshot.gangs.queue[units.gang[claims]]).tolist())
 
 
 def beyond_share(session: Session, unit: Unit) -> bool:
     """Tell whether the queue of a unit has more now than when the cycle began, and more than its share."""
     snapshot = session.snapshot
     claim = claim_of(session, unit)
-    has = session.columns["queue_allocated"][claim.leaf]
+    has = session.queues.allocated[claim.leaf]
     grown = (has > snapshot.queues.allocated[claim.leaf]) & (has > session.shares[claim.leaf])
     return bool(grown[claim.measured(claim.leaf)].any())

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from phalanx.engine.plugin import Heads, QueueOrder
-from phalanx.engine.session import Session
-from phalanx.engine.units import Units
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Units
 from phalanx.model.axis import Int
 
 #: In the place of the parent of the topmost queues.

@@ -1,0 +1,68 @@
+"""Hopeless: for whom an action can make no room now, told for all waiting units by one look at the books.
+
+It errs on the side of hope: whoever is not hopeless is looked at alone.
+"""
+
+import numpy as np
+
+from phalanx.engine.eviction.rights import entitled
+from phalanx.engine.placement.copies import spare_amounts
+from phalanx.engine.session.request import Request, When
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Units
+from phalanx.model.axis import Bool, Int
+from phalanx.model.queue import UNLIMITED
+
+
+def nobody_below(session: Session, units: Units) -> Bool:
+    """Return [unit]: in whose queue nobody preemptible of lower priority runs or has a promise."""
+    snapshot, running, gangs = session.snapshot, session.snapshot.running, session.snapshot.gangs
+    # One more at the end, for those in no queue.
+    lowest = np.full(len(snapshot.queues) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(lowest, running.queue[running.preemptible], running.priority[running.preemptible])
+    promised = np.unique(snapshot.tasks.gang[session.promise >= 0])
+    np.minimum.at(lowest, gangs.queue[promised], gangs.priority[promised])
+    found: Bool = lowest[gangs.queue[units.gang]] >= units.priority
+    return found
+
+
+def nothing_to_reclaim(session: Session, units: Units) -> Bool:
+    """Return [unit]: whose queue is not entitled to it, or for whom no other queue has too much and nothing is free."""
+    table = session.snapshot.queues
+    if not table.resources:
+        return np.ones(len(units), np.bool_)
+    has, measured = session.queues.allocated, table.listed | ~table.listed.any(axis=1, keepdims=True)
+    larger = np.minimum(table.limit, np.maximum(table.quota, session.shares))
+    entitlement = np.where(table.quota == UNLIMITED, table.limit, larger)
+    gives = (((has > entitlement) | (has > table.quota)) & measured).any(axis=1)
+    # A loop over the leaf queues: who gives lies beside the path to the root.
+    helped = np.zeros(len(table) + 1, np.bool_)
+    for leaf, path in table.paths.items():
+        helped[leaf] = gives.sum() > gives[path].sum()
+    queue = session.snapshot.gangs.queue[units.gang]
+    found: Bool = ~entitled(session, units) | (~helped[queue] & not_enough(session, units))
+    return found
+
+
+def not_enough(session: Session, units: Units) -> Bool:
+    """Return [unit]: for whom there is not as much as it asks for, on all open nodes together."""
+    nodes, shapes = session.snapshot.nodes, session.snapshot.shapes
+    open_ = nodes.ready & ~nodes.cordoned
+    # The most important request is the one that sees most: promises of other schedulers count least against it.
+    highest = max(range(len(shapes)), key=lambda row: shapes[row].priority) if session.ledger.foreign else 0
+    request = Request(highest, when=When.LATER, beside=False)
+    there = np.maximum(spare_amounts(session, request)[open_], 0).sum(axis=0)
+    asks = session.once("asks of all resources", lambda: _asks(session, units), static=True)
+    found: Bool = (asks > there).any(axis=1)
+    # What is promised to it is there for it too.
+    found[np.isin(units.gang, np.unique(session.snapshot.tasks.gang[session.promise >= 0]))] = False
+    return found
+
+
+def _asks(session: Session, units: Units) -> Int:
+    """Return [unit, resource]."""
+    each = session.snapshot.requests[session.snapshot.tasks.shape[units.rows]]
+    # Differences of a running sum: right even where the sum over all units wraps.
+    added = np.concatenate([np.zeros((1, each.shape[1]), np.int64), np.cumsum(each, axis=0)])
+    total: Int = added[units.first + units.count] - added[units.first]
+    return total

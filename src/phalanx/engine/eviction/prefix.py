@@ -1,0 +1,167 @@
+"""Prefix: the shortest front part of a line of candidates that makes room for a waiting unit, and no more than that.
+
+Candidates come in an order of which every front part is legal. The shortest front part that makes enough room is found
+by doubling and then halving its length; then everybody is spared who is not needed for the places that were found.
+So the number of placements that are tried grows with the logarithm of the number of candidates.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from phalanx.engine.eviction.candidates import Candidates
+from phalanx.engine.eviction.reprieve import reprieve
+from phalanx.engine.placement.copies import fits_there
+from phalanx.engine.placement.place import objection, places_later, request_of
+from phalanx.engine.policy import Policy
+from phalanx.engine.session.entries import Promised
+from phalanx.engine.session.request import Request, When
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Unit
+
+
+@dataclass(slots=True)
+class Steps:
+    """How much a search may still do. A step is one candidate looked at or one placement tried, whatever the machine."""
+
+    left: int
+    stopped: bool = False
+    taken: int = 0
+
+    def take(self, count: int = 1) -> bool:
+        """Take a step, or so many; tell whether there were as many left."""
+        self.left -= count
+        self.taken += count
+        self.stopped = self.stopped or self.left < 0
+        return not self.stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Who leaves, and where the unit goes then."""
+
+    victims: list[int]
+    places: list[Promised]
+    #: The front part of the line with which the places were found: the victims, and who could be spared.
+    front: list[int]
+
+
+def make_room(
+    session: Session, policy: Policy, unit: Unit, candidates: Candidates, line: Iterator[int], steps: Steps
+) -> Room | None:
+    """Find victims along the line and places for the unit; leave no trace."""
+    start = session.checkpoint()
+    front: list[int] = []
+    short, length, more = 0, 1, True
+    places: list[Promised] | None = None
+    while more:
+        while len(front) < length and (more := (found := next(line, None)) is not None and steps.take()):
+            assert found is not None
+            session.evict(candidates.tasks(found))
+            front.append(found)
+        if len(front) > short and steps.take() and (places := places_later(session, policy, unit)) is not None:
+            break
+        short, length = len(front), 2 * length
+    else:
+        session.rollback(start)
+        return None
+    enough = len(front)
+    while enough - short > 1 and steps.take():
+        middle = (short + enough) // 2
+        session.rollback(start)
+        session.evict(candidates.tasks_of(front[:middle]))
+        found_there = places_later(session, policy, unit)
+        if found_there is None:
+            short = middle
+        else:
+            enough, places = middle, found_there
+    session.rollback(start)
+    assert places is not None, "the loop above ends with places or not here"
+    front = front[:enough]
+    room = Room(reprieve(session, policy, unit, candidates, front, places), places, front)
+    room = _spare_more(session, policy, unit, candidates, room, steps)
+    return Room(_with_bounds(session, policy, unit, candidates, front, room.victims), room.places, front)
+
+
+def carry_out(
+    session: Session, policy: Policy, unit: Unit, room: Room, candidates: Candidates, action: str, why: str
+) -> None:
+    """Evict, and promise the places; where only promises were taken over and the places are free, bind at once."""
+    leaving = candidates.tasks_of(sorted(room.victims))
+    session.evict_for(leaving, action, unit.gang, why)
+    shapes = [int(session.snapshot.tasks.shape[kept.tasks[0]]) for kept in room.places]
+    when = When.LATER
+    if len(leaving) and (leaving >= session.residents.running).all():
+        start = session.checkpoint()
+        if all(_taken_now(session, policy, unit, shape, kept) for shape, kept in zip(shapes, room.places, strict=True)):
+            when = When.NOW
+        session.rollback(start)
+    # A loop over the shapes of one unit.
+    for shape, kept in zip(shapes, room.places, strict=True):
+        request = request_of(session, unit.gang, shape, len(kept.nodes), when)
+        session.take(request, kept.tasks, kept.nodes)
+
+
+def _taken_now(session: Session, policy: Policy, unit: Unit, shape: int, kept: Promised) -> bool:
+    request = request_of(session, unit.gang, shape, len(kept.nodes))
+    fits = fits_there(session, policy, request, kept.nodes)
+    if fits:
+        session.take(request, kept.tasks, kept.nodes)
+    return fits
+
+
+def _spare_more(
+    session: Session, policy: Policy, unit: Unit, candidates: Candidates, room: Room, steps: Steps
+) -> Room:
+    """Return room with fewer victims, if other places need fewer: half of them at a time, then half of that."""
+    if len(room.victims) < 2 or not _more_than_enough(session, unit, candidates, room.victims):
+        return room
+    start = session.checkpoint()
+    # Whoever would be last to go is spared first.
+    groups = [room.victims[::-1]]
+    while groups:
+        group = groups.pop(0)
+        leaving = {int(candidates.gang[one]) for one in room.victims if candidates.is_minimum[one] and one not in group}
+        back = {one for one in group if int(candidates.gang[one]) not in leaving}
+        fewer = [one for one in room.victims if one not in back]
+        if back and len(fewer) < len(room.victims) and steps.take():
+            session.evict(candidates.tasks_of(fewer))
+            places = places_later(session, policy, unit)
+            session.rollback(start)
+            if places is not None:
+                room = Room(reprieve(session, policy, unit, candidates, fewer, places), places, room.front)
+                continue
+        if len(group) > 1:
+            groups[:0] = [group[: len(group) // 2], group[len(group) // 2 :]]
+    return room
+
+
+def _more_than_enough(session: Session, unit: Unit, candidates: Candidates, victims: list[int]) -> bool:
+    """Tell whether the smallest victim could stay if only the amounts on all nodes together counted."""
+    snapshot, table = session.snapshot, session.residents
+    ask = snapshot.requests[snapshot.tasks.shape[unit.tasks]].sum(axis=0)
+    request = Request(int(snapshot.tasks.shape[unit.tasks[0]]), gang=unit.gang, when=When.LATER)
+    there = [int(np.maximum(session.spare(request, resource), 0).sum()) for resource in range(len(ask))]
+    requests = snapshot.requests[table.shape[candidates.tasks_of(victims)]]
+    counts = candidates.count[victims]
+    each = np.add.reduceat(requests, np.cumsum(counts) - counts, axis=0)
+    return bool((there + each.sum(axis=0) - each.min(axis=0) >= ask)[ask > 0].all())
+
+
+def _with_bounds(
+    session: Session, policy: Policy, unit: Unit, candidates: Candidates, front: list[int], chosen: list[int]
+) -> list[int]:
+    """Return the chosen victims with as many more as it takes to come below the bounds of the queues again."""
+    start = session.checkpoint()
+    taken = set(chosen)
+    others = [one for one in front if one not in taken]
+    if not others:
+        return chosen
+    session.drop_promise(unit.tasks)
+    session.evict(candidates.tasks_of(chosen))
+    while others and objection(session, policy, unit) is not None:
+        chosen = [*chosen, others.pop(0)]
+        session.evict(candidates.tasks(chosen[-1]))
+    session.rollback(start)
+    return chosen

@@ -1,0 +1,144 @@
+"""Search: what every action has in common that makes room for somebody who waits.
+
+Nobody is evicted for whom room is being made already: a unit with a promise keeps it, and one that fits into what
+others are about to leave is promised that.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from phalanx.engine.eviction.candidates import Candidates, candidates_of
+from phalanx.engine.eviction.prefix import Steps
+from phalanx.engine.placement.copies import copies
+from phalanx.engine.placement.place import places_later, request_of
+from phalanx.engine.policy import Policy
+from phalanx.engine.session.request import When
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Unit, Units
+from phalanx.engine.waiting.kinds import ALONE, kinds_of
+from phalanx.engine.waiting.order import none_of, take_turns
+from phalanx.engine.waiting.promises import keep
+from phalanx.engine.waiting.walk import Walk
+from phalanx.model.axis import Bool, Int
+from phalanx.model.plan import Search as Report
+
+#: Makes room for one unit, or leaves no trace; tells which.
+Attempt: TypeAlias = Callable[[Session, Policy, Unit, Candidates, Steps], bool]
+#: Returns [unit]: for whom an action can make no room in this state of the books, by a look at everybody at once.
+Hopeless: TypeAlias = Callable[[Session, Units], Bool]
+
+#: All searches of an action together take at most so many times the steps of one. Beyond that each gets a part.
+SEARCHES = 8
+#: The part: what is easy to find is found with it, so nobody starves behind hopeless units.
+PART = 20
+
+
+@dataclass(slots=True)
+class Search:
+    """Goes through the units that still wait, and makes room for them where that is right."""
+
+    session: Session
+    policy: Policy
+    action: str
+    attempt: Attempt
+    hopeless: Hopeless
+    _steps_left: int = field(init=False, default=0)
+
+    def run(self) -> None:
+        """Try every unit once, in order."""
+        session, policy, units = self.session, self.policy, self.session.units
+        keep(session, units)
+        homeless = none_of(units, session.place >= 0) & session.snapshot.gangs.evicts[units.gang]
+        homeless[list(units.holds)] = False
+        nobody = not len(session.snapshot.running) and not (session.promise >= 0).any()
+        if not homeless.any() or (nobody and not session.snapshot.nodes.leaving.any()):
+            return
+        self._steps_left = SEARCHES * policy.search_steps
+        kinds = self._kinds(units, homeless)
+        turns = take_turns(session, policy, units, homeless)
+        walk = Walk(session, turns, kinds, lambda: self._hopeless(units, kinds))
+        while len(line := walk.line()):
+            count = walk.front(line)
+            if not count:
+                unit, count = units.unit(int(line[0])), 1
+                if self._may_be_tried(unit) and not self._room_made(unit):
+                    walk.refuse(int(line[0]))
+                    count = walk.front(line)
+            walk.done(max(count, 1))
+
+    def _kinds(self, units: Units, homeless: Bool) -> Int:
+        """A plugin may let somebody go for one gang and not for another; a promise is its own gang's alone."""
+        session, gangs = self.session, self.session.snapshot.gangs
+        if self.policy.victims or self.policy.judges_singly:
+            return np.full(len(units), ALONE)
+        promised = np.bincount(session.snapshot.tasks.gang[session.promise >= 0], minlength=len(gangs)) > 0
+        more = (units.priority, gangs.queue[units.gang], gangs.preemptible[units.gang], units.growth)
+        return kinds_of(session, units, homeless & ~promised[units.gang], *more)
+
+    def _hopeless(self, units: Units, kinds: Int) -> Bool:
+        """Return [unit]: who neither fits into what is being left nor can be helped by this action."""
+        found = self.hopeless(self.session, units)
+        gangs, snapshot = self.session.snapshot.gangs, self.session.snapshot
+        if units.growth.any():
+            placed = np.bincount(snapshot.tasks.gang[self.session.place >= 0], minlength=len(gangs))
+            found &= ~(units.growth & (gangs.running + placed >= gangs.minimum)[units.gang])
+        if snapshot.nodes.leaving.any() and found.any():
+            found &= ~self._fits_later(units, kinds, found)
+        return found
+
+    def _fits_later(self, units: Units, kinds: Int, asked: Bool) -> Bool:
+        """Return who of these may fit into what is free or being left; those that are judged alone may."""
+        fits = np.ones(int(kinds.max(initial=-1)) + 2, np.bool_)
+        _, first = np.unique(np.where(asked, kinds, ALONE), return_index=True)
+        # A loop over the kinds of requests in the backlog, never over units.
+        for index in first.tolist():
+            if asked[index] and kinds[index] != ALONE:
+                unit = units.unit(index)
+                shape, wanted = int(self.session.snapshot.tasks.shape[unit.tasks[0]]), len(unit.tasks)
+                room = copies(self.session, self.policy, request_of(self.session, unit.gang, shape, 1, When.LATER))
+                fits[kinds[index]] = int(np.minimum(room, wanted).sum()) >= wanted
+        found: Bool = fits[kinds]
+        return found
+
+    def _room_made(self, unit: Unit) -> bool:
+        """Promise the unit places in what is free or being left anyway, if that is enough; else make room for it."""
+        # What is free now a minimum found no place in; growth was not tried before its minimum had one.
+        if (self.session.snapshot.nodes.leaving.any() or not unit.whole) and self._promised(unit):
+            return True
+        session, policy = self.session, self.policy
+        most = policy.search_steps
+        steps = Steps(max(min(most, self._steps_left), most // PART))
+        found = self.attempt(session, policy, unit, candidates_of(session), steps)
+        self._steps_left -= steps.taken
+        name = session.snapshot.gangs.gangs[unit.gang].key
+        session.searches.append(Report(name, self.action, steps.taken, steps.stopped, found))
+        if steps.stopped and not found:
+            session.note(unit.gang, f"the search for victims ({self.action}) stopped after {steps.taken} steps")
+        return found
+
+    def _promised(self, unit: Unit) -> bool:
+        session = self.session
+        places = places_later(session, self.policy, unit)
+        for kept in places or ():
+            shape = int(session.snapshot.tasks.shape[kept.tasks[0]])
+            request = request_of(session, unit.gang, shape, len(kept.nodes), When.LATER)
+            session.take(request, kept.tasks, kept.nodes)
+        return places is not None
+
+    def _may_be_tried(self, unit: Unit) -> bool:
+        """A unit that waits, of a gang that has its minimum or gets it now, and of which nobody leaves by this plan."""
+        session, gangs = self.session, self.session.snapshot.gangs
+        if (session.place[unit.tasks] >= 0).any():
+            return False
+        mine = slice(gangs.first[unit.gang], gangs.first[unit.gang] + gangs.count[unit.gang])
+        there = int(gangs.running[unit.gang]) + int(np.count_nonzero(session.place[mine] >= 0))
+        return not self._leaving(unit.gang) and (unit.whole or there >= int(gangs.minimum[unit.gang]))
+
+    def _leaving(self, gang: int) -> bool:
+        """Tell whether somebody of a gang must leave by this plan: what it lacks is another number then."""
+        table = self.session.residents
+        rows = np.flatnonzero(table.waiting[table.gang] == gang)
+        return bool(self.session.evicted[rows].any())

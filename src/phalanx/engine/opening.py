@@ -1,0 +1,28 @@
+"""Opening a session: the columns that the policy's plugins declare, and what each queue is entitled to."""
+
+from dataclasses import replace
+
+from phalanx.engine.explain import explain
+from phalanx.engine.placement.place import place
+from phalanx.engine.policy import Policy
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Taken, Unit
+from phalanx.model.axis import Int
+from phalanx.model.snapshot import Snapshot
+
+
+def deserved(snapshot: Snapshot, policy: Policy) -> Int | None:
+    """Return what each queue is entitled to; None: nothing is divided."""
+    return policy.share.deserved(snapshot) if policy.share is not None and snapshot.queues.resources else None
+
+
+def open_session(snapshot: Snapshot, policy: Policy, shares: Int | None = None) -> Session:
+    """Start a session on a snapshot."""
+    columns = [column for weighted in policy.plugins for column in weighted.plugin.columns(snapshot)]
+    return Session.open(snapshot, columns, lambda session, unit: _attempt(session, policy, unit), shares)
+
+
+def _attempt(session: Session, policy: Policy, unit: Unit) -> Taken:
+    """Place a unit, and put into words what it lacked."""
+    taken = place(session, policy, unit)
+    return taken if taken.lack is None else replace(taken, reason=explain(session, policy, unit.gang, taken.lack))

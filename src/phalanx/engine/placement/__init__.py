@@ -1,0 +1,1 @@
+"""Placement: how many copies fit, and where they go."""

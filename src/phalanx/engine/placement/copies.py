@@ -1,0 +1,101 @@
+"""Copies: how many copies of a shape each node takes. The one answer, for now and for later, for everybody who asks."""
+
+import numpy as np
+
+from phalanx.engine.plugin import UNLIMITED, Filter
+from phalanx.engine.policy import Policy
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
+from phalanx.model.axis import Bool, Int
+
+
+def copies(session: Session, policy: Policy, request: Request, without: Int | None = None) -> Int:
+    """Return how many copies each node may still take: the MIN of all filters.
+
+    `without`: residents that are taken to have left.
+    """
+    if without is not None and len(without):
+        start = session.checkpoint()
+        session.evict(without)
+        found = copies(session, policy, request)
+        session.rollback(start)
+        return found
+    if request.within is not None:
+        return np.where(request.within, _copies(session, policy, request), 0)
+    return session.once(("copies", request.shape, session.view(request)), lambda: _copies(session, policy, request))
+
+
+def _copies(session: Session, policy: Policy, request: Request) -> Int:
+    least = static_copies(session, policy, request.shape)
+    for plugin in policy.filters:
+        if not plugin.static and (room := plugin.room(session, request)) is not None:
+            least = np.minimum(least, room)
+    return least
+
+
+def static_copies(session: Session, policy: Policy, shape: int) -> Int:
+    """Return the MIN of the filters whose answer no placement changes, shared by shapes equal in what they read."""
+    statics = [plugin for plugin in policy.filters if plugin.static]
+
+    def answer() -> Int:
+        least = np.full(len(session.snapshot.nodes), UNLIMITED, np.int64)
+        for plugin in statics:
+            room = plugin.room(session, Request(shape))
+            least = least if room is None else np.minimum(least, room)
+        return least
+
+    def shared() -> Int:
+        keys = tuple(_read_by(session, plugin, shape) for plugin in statics)
+        return session.once(("static", keys), answer, static=True)
+
+    return session.once(("static of", shape), shared, static=True)
+
+
+def caps(session: Session, policy: Policy, request: Request, without: Int) -> Int:
+    """Return how many copies each node may take at most, whatever its amounts, once these residents have left."""
+    others = [plugin for plugin in policy.filters if not plugin.static and not plugin.by_amounts]
+    least = static_copies(session, policy, request.shape)
+    if not others:
+        return least
+    start = session.checkpoint()
+    session.evict(without)
+    for plugin in others:
+        room = plugin.room(session, request)
+        least = least if room is None else np.minimum(least, room)
+    session.rollback(start)
+    return least
+
+
+def spare_amounts(session: Session, request: Request) -> Int:
+    """Return [node, resource]: what a request may take, as it says now or later."""
+    resources = range(len(session.snapshot.axis))
+    return session.once(
+        ("amounts", session.view(request)),
+        lambda: np.stack([session.spare(request, resource) for resource in resources], axis=1),
+    )
+
+
+def allowed_nodes(session: Session, policy: Policy, shapes: Int) -> Bool:
+    """Return the nodes on which a task of one of these shapes may ever be, as nodes and shapes are now."""
+    found = [static_copies(session, policy, shape) > 0 for shape in np.unique(shapes).tolist()]
+    mask: Bool = np.logical_or.reduce(found)
+    return mask
+
+
+def by_amounts(session: Session, policy: Policy, request: Request) -> bool:
+    """Tell whether amounts alone decide where a request fits: no other filter that placements change has a say."""
+    return all(
+        plugin.static or plugin.by_amounts or plugin.room(session, request) is None for plugin in policy.filters
+    )
+
+
+def fits_there(session: Session, policy: Policy, request: Request, nodes: Int) -> bool:
+    """Tell whether copies of a shape may go to these very nodes, entry by entry."""
+    rows, counts = np.unique(nodes, return_counts=True)
+    return bool((copies(session, policy, request)[rows] >= counts).all())
+
+
+def _read_by(session: Session, plugin: Filter, shape: int) -> object:
+    """Return what a filter reads of a shape: equal readings, equal answers."""
+    spec = session.snapshot.shapes[shape]
+    return tuple(getattr(spec, name) for name in plugin.reads) if plugin.reads else shape

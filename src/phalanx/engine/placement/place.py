@@ -1,0 +1,181 @@
+"""Place: where the tasks of a unit go, given every filter and score of the policy."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from phalanx.engine.kernels.by_count import by_count
+from phalanx.engine.placement.copies import copies
+from phalanx.engine.plugin import PluginError, Score
+from phalanx.engine.policy import Policy
+from phalanx.engine.session.entries import Promised
+from phalanx.engine.session.request import Request, When
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Lack, Taken, Unit
+from phalanx.model.axis import Int
+from phalanx.model.plan import Reason
+
+NO_TASKS: Int = np.zeros(0, np.int64)
+#: Ranking shapes by room asks all of them after each placement; a gang with more kinds of tasks is taken as it comes.
+RANKED_MAX = 8
+
+#: Scores are compared on a grid of 2^-20, so that float noise never breaks a tie.
+GRID = 2**20
+
+
+def request_of(session: Session, gang: int, shape: int, count: int = 1, when: When = When.NOW) -> Request:
+    """Return the request of a gang: how its queue wants its nodes, and whether it must leave the reservation alone."""
+    snapshot = session.snapshot
+    queue = int(snapshot.gangs.queue[gang])
+    placement = snapshot.queues.placement[queue] if queue >= 0 else None
+    return Request(shape, count, gang, when, not _fills_gap(session, gang), placement)
+
+
+def _fills_gap(session: Session, gang: int) -> bool:
+    """Tell whether a gang that starts now is expected to be gone when the reserved place is needed, or gets it."""
+    kept = session.reservation
+    if kept is None or kept.gang == gang:
+        return kept is not None
+    runtime = session.snapshot.gangs.gangs[gang].expected_runtime
+    return runtime is not None and session.snapshot.now + runtime <= kept.start
+
+
+def score(session: Session, policy: Policy, request: Request, nodes: Int, taken: Int) -> Int:
+    """Return the weighted sum of all scores on the grid, entry by entry."""
+    total = np.zeros(len(nodes))
+    for plugin, weight in policy.scores:
+        if weight:
+            total += weight * plugin.score(session, request, nodes, taken)
+    if not np.isfinite(total).all():
+        bad = [plugin.name for plugin, _ in policy.scores if not _is_finite(plugin, session, request, nodes, taken)]
+        raise PluginError(f"plugin {', '.join(bad)}: a score must be a number from 0 to 1")
+    return np.rint(total * GRID).astype(np.int64)
+
+
+def _is_finite(plugin: Score, session: Session, request: Request, nodes: Int, taken: Int) -> bool:
+    return bool(np.isfinite(plugin.score(session, request, nodes, taken)).all())
+
+
+def find(session: Session, policy: Policy, request: Request) -> Int:
+    """Return the nodes for up to `request.count` copies, in the order in which they are taken. Changes nothing."""
+    if not policy.by_count:
+        return _one_by_one(session, policy, request)
+    room = copies(session, policy, request)
+    roomy = np.flatnonzero(room > 0)
+    request = replace(request, candidates=roomy)
+    return by_count(room, request.count, lambda nodes, taken: score(session, policy, request, nodes, taken), roomy)
+
+
+def _one_by_one(session: Session, policy: Policy, request: Request) -> Int:
+    """Ask every plugin again after each copy: needed when placing on A changes the answer for B."""
+    start = session.checkpoint()
+    request = replace(request, candidates=np.flatnonzero(copies(session, policy, request) > 0))
+    picked: list[int] = []
+    for _ in range(request.count):
+        nodes = np.flatnonzero(copies(session, policy, request) > 0)
+        if not len(nodes):
+            break
+        best = nodes[np.argmax(score(session, policy, request, nodes, np.zeros(len(nodes), np.int64)))]
+        picked.append(int(best))
+        session.take(request, NO_TASKS, np.array([best]))
+    session.rollback(start)
+    return np.array(picked, np.int64)
+
+
+def place(session: Session, policy: Policy, unit: Unit, when: When = When.NOW) -> Taken:
+    """Place the tasks of a unit: a whole one entirely or not at all, another task by task as far as it goes."""
+    return _place_whole(session, policy, unit, when) if unit.whole else _place_singly(session, policy, unit, when)
+
+
+def objection(session: Session, policy: Policy, unit: Unit, taken: Taken | None = None) -> Reason | None:
+    """Return the first veto's word against a unit: against even trying, or against what was found for it."""
+    return next(filter(None, (veto.check(session, unit, taken) for veto in policy.vetoes)), None)
+
+
+def places_later(session: Session, policy: Policy, unit: Unit) -> list[Promised] | None:
+    """Return where the unit would go once everybody who leaves has left, or None; leave no trace."""
+    start = session.checkpoint()
+    found = None
+    # Its promise is charged to its queue already, and must not count twice against a bound.
+    session.drop_promise(unit.tasks)
+    if objection(session, policy, unit) is None:
+        noted = len(session.log)
+        taken = place(session, policy, unit, When.LATER)
+        if taken.lack is None and objection(session, policy, unit, taken) is None:
+            found = [entry for entry in session.log[noted:] if isinstance(entry, Promised)]
+    session.rollback(start)
+    return found
+
+
+def _place_whole(session: Session, policy: Policy, unit: Unit, when: When) -> Taken:
+    """Place all or nothing. Different shapes go one after the other, the one with the least room first.
+
+    What fits almost nowhere must not find its few places taken by what fits anywhere. This is a heuristic: a gang of
+    several shapes may wait although some assignment exists. A gang of equal tasks is placed whenever one does.
+    """
+    shapes = session.snapshot.tasks.shape[unit.tasks]
+    tasks, nodes = [NO_TASKS], [NO_TASKS]
+    start = session.checkpoint()
+    left = _distinct(shapes)
+    while left:
+        shape = left.pop(_hardest(session, policy, unit.gang, left, when))
+        mine = unit.tasks[shapes == shape]
+        request = request_of(session, unit.gang, shape, len(mine), when)
+        found = _find_all(session, policy, request)
+        if len(found) < len(mine):
+            session.rollback(start)
+            lack = Lack(shape, len(unit.tasks), len(found) + sum(map(len, tasks)), len(mine), _too_much(session, shapes))
+            return Taken(NO_TASKS, NO_TASKS, lack)
+        session.take(request, mine, found)
+        tasks.append(mine)
+        nodes.append(found)
+    return Taken(np.concatenate(tasks), np.concatenate(nodes))
+
+
+def _place_singly(session: Session, policy: Policy, unit: Unit, when: When) -> Taken:
+    """Place what fits, in the order of the tasks; neighbours of one shape at once."""
+    shapes = session.snapshot.tasks.shape[unit.tasks]
+    tasks, nodes, lack = [NO_TASKS], [NO_TASKS], None
+    for mine in np.split(unit.tasks, np.flatnonzero(np.diff(shapes)) + 1):
+        request = request_of(session, unit.gang, int(session.snapshot.tasks.shape[mine[0]]), len(mine), when)
+        found = find(session, policy, request)
+        if len(found):
+            session.take(request, mine[: len(found)], found)
+            tasks.append(mine[: len(found)])
+            nodes.append(found)
+        if len(found) < len(mine) and lack is None:
+            lack = Lack(request.shape, 1, 0, 1)
+    return Taken(np.concatenate(tasks), np.concatenate(nodes), lack)
+
+
+def _distinct(shapes: Int) -> list[int]:
+    """Return the distinct shapes by first task, never by number (see `GangRows`)."""
+    if (shapes == shapes[:1]).all():
+        return [int(shape) for shape in shapes[:1]]
+    kinds, first = np.unique(shapes, return_index=True)
+    ordered: list[int] = kinds[np.argsort(first)].tolist()
+    return ordered
+
+
+def _hardest(session: Session, policy: Policy, gang: int, shapes: list[int], when: When) -> int:
+    """Return the position of the shape with the least room now; beyond a few shapes, the first."""
+    if len(shapes) == 1 or len(shapes) > RANKED_MAX:
+        return 0
+    rooms = (copies(session, policy, request_of(session, gang, shape, 1, when)) for shape in shapes)
+    return int(np.argmin([int(np.minimum(room, len(shapes)).sum()) for room in rooms]))
+
+
+def _find_all(session: Session, policy: Policy, request: Request) -> Int:
+    """Find all or, without searching, show how many would fit."""
+    if policy.by_count and request.count > 1:
+        fit = int(np.minimum(copies(session, policy, request), request.count).sum())
+        if fit < request.count:
+            return np.full(fit, -1)
+    return find(session, policy, request)
+
+
+def _too_much(session: Session, shapes: Int) -> bool:
+    """Tell whether tasks ask for more than the whole cluster has."""
+    # As floats: exact up to 2^53 in all, and beyond that these sums must not wrap.
+    asked = session.snapshot.requests[shapes].sum(axis=0, dtype=np.float64)
+    return bool((asked > session.snapshot.nodes.allocatable.sum(axis=0, dtype=np.float64)).any())

@@ -1,0 +1,68 @@
+"""Columns: what a placement takes, as counts. The ledger does all arithmetic on them; a plugin only declares them.
+
+A column has rows (nodes, or domains of nodes) and some counts per row. One copy of a shape takes its footprint.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from phalanx.model.axis import Int
+from phalanx.model.snapshot import Occupancy, Snapshot
+
+#: The column of amounts, [node, resource].
+AMOUNTS = "amounts"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Counts per row, never flags: what is taken twice and given back once is still taken."""
+
+    name: str
+    #: [shape, count]: what one copy of a shape takes.
+    footprint: Int
+    #: [row, count]: how much there is; zeros where only what is taken counts.
+    capacity: Int
+    #: [node]: its row, or -1 for none; None: rows are nodes.
+    row_of: Int | None = None
+
+    def rows(self, nodes: Int) -> Int:
+        """Return the row of each node, -1 for none."""
+        return nodes if self.row_of is None else self.row_of[nodes]
+
+
+@dataclass(slots=True)
+class Books:
+    """One column's state in a session, [row, count] each."""
+
+    column: Column
+    #: The capacity less everything on nodes, what is leaving too.
+    free: Int
+    leaving: Int
+    #: To pods of ours. May lie in `free` or in `leaving`.
+    promised: Int
+    #: What is left beside the reservation when it is needed; None while there is none.
+    slack: Int | None = None
+
+
+def open_books(column: Column, occupancy: Occupancy) -> Books:
+    """Return the books of a column, counted afresh from what is on the nodes."""
+    takes = column.footprint.any(axis=1)[occupancy.shape]
+    on, shape = column.rows(occupancy.node[takes]), occupancy.shape[takes]
+    known = on >= 0
+
+    def counted(counts: Int) -> Int:
+        total = np.zeros(column.capacity.shape, np.int64, order="F")
+        np.add.at(total, on[known], (counts[takes][:, None] * column.footprint[shape])[known])
+        return total
+
+    leaving = counted(occupancy.leaving)
+    free = np.asfortranarray(column.capacity - counted(occupancy.here) - leaving)
+    return Books(column, free, leaving, counted(occupancy.promised))
+
+
+def amounts(snapshot: Snapshot) -> Books:
+    """Return the books of the amounts, which the snapshot has added up already."""
+    nodes = snapshot.nodes
+    column = Column(AMOUNTS, snapshot.requests, nodes.allocatable)
+    return Books(column, *(array.copy(order="F") for array in (nodes.free, nodes.leaving, nodes.promised)))

@@ -1,0 +1,160 @@
+"""The ledger: the one place where a session charges, promises and gives back, for every column alike.
+
+Whatever placing takes, a promise keeps and an eviction gives back, without a line of the plugin that declared it.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from phalanx.engine.session.column import AMOUNTS, Books, Column, amounts, open_books
+from phalanx.engine.session.journal import Journal
+from phalanx.engine.session.request import When
+from phalanx.model.axis import Bool, Int
+from phalanx.model.snapshot import Snapshot
+
+#: Tasks with a promise: the shape and the node of each.
+Promise = tuple[Int, Int]
+
+
+class Ledger:
+    """The books of all columns. Every change is in the journal."""
+
+    def __init__(self, snapshot: Snapshot, journal: Journal, columns: Iterable[Column]) -> None:
+        self._journal = journal
+        self._occupancy = snapshot.occupancy
+        self._priority = np.array([shape.priority for shape in snapshot.shapes], np.int64)
+        every = (amounts(snapshot), *(open_books(column, snapshot.occupancy) for column in columns))
+        self._books = {books.column.name: books for books in every}
+        #: Per column, the shapes that take some of it.
+        self._takes = {name: books.column.footprint.any(axis=1) for name, books in self._books.items()}
+        #: Somebody is promised something.
+        self._promising = bool(snapshot.occupancy.promised.any())
+        self.foreign = bool(snapshot.occupancy.foreign.any())
+        self._foreign: dict[tuple[str, int], Int] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all columns."""
+        return tuple(self._books)
+
+    def books(self, name: str = AMOUNTS) -> Books:
+        """Return the books of one column."""
+        return self._books[name]
+
+    def occupy(self, shape: int, nodes: Int, counts: Int, *, beside: bool) -> None:
+        """Put copies of a shape on nodes, each of which stands there once."""
+        for books, rows, cost in self._costs(shape, nodes, counts):
+            self._journal.write(books.free, rows, books.free[rows] - cost)
+            if beside and books.slack is not None:
+                self._journal.write(books.slack, rows, books.slack[rows] - cost)
+
+    def promise(self, shape: int, nodes: Int, counts: Int, *, beside: bool) -> None:
+        """Keep places for copies of a shape."""
+        self._promising = True
+        for books, rows, cost in self._costs(shape, nodes, counts):
+            self._journal.write(books.promised, rows, books.promised[rows] + cost)
+            if beside and books.slack is not None:
+                self._journal.write(books.slack, rows, books.slack[rows] - cost)
+
+    def release(self, shape: int, nodes: Int, counts: Int) -> None:
+        """Give up places that were kept for copies of a shape."""
+        for books, rows, cost in self._costs(shape, nodes, counts):
+            self._journal.write(books.promised, rows, books.promised[rows] - cost)
+            if books.slack is not None:
+                self._journal.write(books.slack, rows, books.slack[rows] + cost)
+
+    def vacate(self, shapes: Int, nodes: Int, lasting: Bool | None = None) -> None:
+        """Let tasks on nodes leave: what they take will be free.
+
+        `lasting`: who would still be there when the reservation is needed; what it leaves is left beside it.
+        """
+        for books in self._books.values():
+            takes = self._takes[books.column.name][shapes]
+            if not takes.any():
+                continue
+            self._add(books, books.leaving, shapes[takes], nodes[takes])
+            if lasting is not None and books.slack is not None:
+                stays = takes & lasting
+                self._add(books, books.slack, shapes[stays], nodes[stays])
+
+    def reserve(self, gone: Promise, places: Iterable[tuple[int, Int]]) -> None:
+        """Note what is left beside a reservation when it is needed: these are gone, and it has its places.
+
+        On other nodes there is no bound.
+        """
+        places = list(places)
+        nodes = np.unique(np.concatenate([where for _, where in places]))
+        for books in self._books.values():
+            column = books.column
+            later = books.free + books.leaving - books.promised
+            rows = column.rows(gone[1])
+            np.add.at(later, rows[rows >= 0], column.footprint[gone[0]][rows >= 0])
+            for shape, where in places:
+                rows = column.rows(where)
+                np.add.at(later, rows[rows >= 0], -column.footprint[shape])
+            kept = np.unique(column.rows(nodes))
+            kept = kept[kept >= 0]
+            slack = np.full(later.shape, np.int64(2**62), order="F")
+            slack[kept] = later[kept]
+            books.slack = slack
+
+    def spare(self, name: str, count: int, when: When, own: Promise | None, priority: int, *, beside: bool) -> Int:
+        """Return what a request may take of one count of a column, per row.
+
+        A promise first waits for what is leaving; only what exceeds that lies in `free`. `own`: what is promised to
+        the request's own gang, which does not count against it. Promises of other schedulers count for requests of
+        their priority and below.
+        """
+        books = self._books[name]
+        free, promised = books.free[:, count], None
+        if self._promising or self.foreign:
+            promised = books.promised[:, count]
+            if self.foreign:
+                promised = promised + self._promised_by_others(books, priority)[:, count]
+            if own is not None:
+                promised = promised.copy()
+                self._subtract(books, promised, count, own)
+        if when is When.LATER:
+            free = free + books.leaving[:, count]
+            free = free if promised is None else free - promised
+        elif promised is not None:
+            free = free - np.maximum(promised - books.leaving[:, count], 0)
+        if beside and books.slack is not None:
+            free = np.minimum(free, books.slack[:, count])
+        return free
+
+    def _subtract(self, books: Books, promised: Int, count: int, own: Promise) -> None:
+        shapes, nodes = own
+        rows = books.column.rows(nodes)
+        known = rows >= 0
+        np.add.at(promised, rows[known], -books.column.footprint[shapes[known], count])
+
+    def _promised_by_others(self, books: Books, priority: int) -> Int:
+        """Return [row, count]: what other schedulers' pods of this priority and above are nominated to."""
+        key = (books.column.name, priority)
+        if key not in self._foreign:
+            table = self._occupancy
+            counts = (table.foreign > 0) & (self._priority[table.shape] >= priority)
+            total = np.zeros(books.free.shape, np.int64)
+            rows = books.column.rows(table.node[counts])
+            costs = table.foreign[counts][:, None] * books.column.footprint[table.shape[counts]]
+            np.add.at(total, rows[rows >= 0], costs[rows >= 0])
+            self._foreign[key] = total
+        return self._foreign[key]
+
+    def _costs(self, shape: int, nodes: Int, counts: Int) -> Iterable[tuple[Books, Int, Int]]:
+        """Yield, for each column that the shape takes some of: its books, rows (each once) and amounts."""
+        for name, books in self._books.items():
+            if self._takes[name][shape]:
+                footprint, rows, times = books.column.footprint[shape], nodes, counts
+                if books.column.row_of is not None:
+                    every = books.column.row_of[nodes]
+                    rows, at = np.unique(every[every >= 0], return_inverse=True)
+                    times = np.bincount(at, counts[every >= 0], len(rows)).astype(np.int64)
+                yield books, rows, times[:, None] * footprint
+
+    def _add(self, books: Books, array: Int, shapes: Int, nodes: Int) -> None:
+        rows = books.column.rows(nodes)
+        known = rows >= 0
+        self._journal.shift(array, rows[known], books.column.footprint[shapes[known]])

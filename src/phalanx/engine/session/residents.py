@@ -1,0 +1,113 @@
+"""Residents: our tasks on nodes, and tasks to which a place is promised, as one table. Any of them may make room.
+
+A promise may be taken over by whoever could evict its beneficiary if that already ran there. So the beneficiary stands
+here as if it did; what leaves is then the promise.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from phalanx.engine.session.units import Units
+from phalanx.model.axis import Bool, Float, Int
+from phalanx.model.running import UNBUDGETED
+from phalanx.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Residents:
+    """Rows of the running table first, in its order; then promised tasks, gang by gang."""
+
+    #: Rows below this run.
+    running: int
+    #: [resident]: row among `priority` and the other columns of gangs; row of the node table; row among the shapes.
+    gang: Int
+    node: Int
+    shape: Int
+    movable: Bool
+    budget: Int
+    #: [resident]: row of the task table where it only has a promise, else -1.
+    task: Int
+    #: [gang]: its residents are rows first … first + count - 1, of which so many stay together or leave together.
+    first: Int
+    count: Int
+    minimum: Int
+    #: [gang]: row of its queue, or -1.
+    queue: Int
+    priority: Int
+    preemptible: Bool
+    created: Float
+    #: When the last of its minimum started; infinity for a promise, which nothing protects.
+    started: Float
+    #: [gang]: row among the gangs that wait for more tasks, or -1.
+    waiting: Int
+
+    def __len__(self) -> int:
+        return len(self.gang)
+
+
+def residents_of(snapshot: Snapshot, units: Units, promise: Int) -> Residents:
+    """Return the table. `promise` is [task]: the node that is promised to it, or -1."""
+    running, gangs = snapshot.running, snapshot.gangs
+    tasks, owner, minimum = _promised(snapshot, units, promise)
+    of, count = np.unique(owner, return_counts=True)
+    first = np.append(running.first, len(running) + np.cumsum(count) - count)
+    waiting = {gang.key: row for row, gang in enumerate(gangs.gangs)} if len(running.gangs) else {}
+    nothing = np.zeros(len(tasks), np.bool_)
+    return Residents(
+        running=len(running),
+        gang=np.append(running.gang, len(running.gangs) + np.searchsorted(of, owner)),
+        node=np.append(running.node, promise[tasks]),
+        shape=np.append(running.shape, snapshot.tasks.shape[tasks]),
+        movable=np.append(running.movable, nothing),
+        budget=np.append(running.budget, np.full(len(tasks), UNBUDGETED)),
+        task=np.append(np.full(len(running), -1), tasks),
+        first=first,
+        count=np.append(running.count, count),
+        minimum=np.append(running.minimum, minimum),
+        queue=np.append(running.queue, gangs.queue[of]),
+        priority=np.append(running.priority, gangs.priority[of]),
+        preemptible=np.append(running.preemptible, gangs.preemptible[of]),
+        created=np.append(running.created, gangs.created[of]),
+        started=np.append(running.started, np.full(len(of), -np.inf)),
+        waiting=np.append(np.array([waiting.get(gang.key, -1) for gang in running.gangs], np.int64), of),
+    )
+
+
+def _promised(snapshot: Snapshot, units: Units, promise: Int) -> tuple[Int, Int, Int]:
+    """Return the tasks whose promise may be taken over, gang by gang; each one's gang; and each gang's minimum.
+
+    Of a gang of which members run only the growth: without its minimum, what runs would be left behind.
+    """
+    gangs = snapshot.gangs
+    rows = np.flatnonzero(promise >= 0)
+    nobody = rows[:0]
+    if not len(rows):
+        return nobody, nobody, nobody
+    has = np.zeros(len(gangs), np.bool_)
+    has[snapshot.tasks.gang[rows]] = True
+    tasks: list[Int] = []
+    minimum: list[int] = []
+    chosen = np.flatnonzero(has[units.gang] & (units.count > 0))
+    chosen = chosen[np.lexsort([units.beyond[chosen], units.gang[chosen]])]
+    # A loop over the units of gangs that have promises, which are few.
+    complete = True
+    last = -1
+    for index in chosen.tolist():
+        mine = units.unit(index).tasks
+        gang = int(units.gang[index])
+        kept = bool((promise[mine] >= 0).all())
+        if gang != last:
+            last, complete = gang, True
+            minimum.append(0)
+        if not units.growth[index]:
+            complete = kept and not gangs.running[gang]
+            if complete:
+                minimum[-1] = len(mine)
+                tasks.append(mine)
+        elif kept and complete:
+            tasks.append(mine)
+    found = np.concatenate([nobody, *tasks])
+    owner = snapshot.tasks.gang[found]
+    counts = dict(zip(dict.fromkeys(units.gang[chosen].tolist()), minimum, strict=True))
+    return found, owner, np.array([counts[gang] for gang in np.unique(owner).tolist()], np.int64)

@@ -1,0 +1,269 @@
+"""The session: what a cycle has decided so far. It has no modes: what a question depends on is in its request."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+
+from phalanx.engine.session.column import AMOUNTS, Column
+from phalanx.engine.session.entries import Entry, Evicted, Placed, Promised, Released, Reservation, Waiting
+from phalanx.engine.session.journal import Journal
+from phalanx.engine.session.ledger import Ledger, Promise
+from phalanx.engine.session.memory import ALWAYS, Memory
+from phalanx.engine.session.queue_books import QueueBooks
+from phalanx.engine.session.request import NOBODY, Request, When
+from phalanx.engine.session.residents import Residents, residents_of
+from phalanx.engine.session.units import Taken, Unit, Units, gang_units
+from phalanx.model.axis import Int
+from phalanx.model.plan import Code, Reason, Search
+from phalanx.model.snapshot import Snapshot
+
+T = TypeVar("T")
+
+#: Places a unit as the policy in force would.
+Attempt = Callable[["Session", Unit], Taken]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment to which the session can return."""
+
+    journal: tuple[int, int]
+    log: int
+
+
+@dataclass(slots=True)
+class Session:
+    """One cycle's books, and a log of what it decided."""
+
+    snapshot: Snapshot
+    journal: Journal
+    ledger: Ledger
+    queues: QueueBooks
+    #: [queue, resource]: what each queue is entitled to now, on the axes of the queue table.
+    shares: Int
+    #: [task]: the node row that it got or was promised in this cycle, or -1.
+    place: Int
+    #: [task]: the node row that is promised to it, or -1.
+    promise: Int
+    #: [task]: 1 where its promise may be taken over in this cycle: it lands last, if it is still its own then.
+    disputed: Int
+    #: [gang]: 1 where a task of it got a place in this cycle.
+    served: Int
+    #: [resident]: 1 where it must leave by this plan.
+    evicted: Int
+    #: [budget]: how many more pods of each disruption budget may be disrupted.
+    budgets: Int
+    #: [node, 2]: cpu and memory in use as Kubernetes scores them.
+    scored: Int
+    #: [node]: the gang that a node is fenced off for, as its row plus one; 0: for nobody.
+    fence: Int
+    log: list[Entry] = field(default_factory=list[Entry])
+    #: By gang: why it waits. The first word counts.
+    reasons: dict[int, Reason] = field(default_factory=dict[int, Reason])
+    searches: list[Search] = field(default_factory=list[Search])
+    reservation: Reservation | None = None
+    #: Gangs for which nodes are fenced off, or were before a rollback.
+    fenced_for: set[int] = field(default_factory=set[int])
+    memory: Memory = field(default_factory=Memory)
+    _promising: frozenset[int] = frozenset()
+    _attempt: Attempt | None = None
+
+    @classmethod
+    def open(
+        cls,
+        snapshot: Snapshot,
+        columns: Iterable[Column] = (),
+        attempt: Attempt | None = None,
+        shares: Int | None = None,
+    ) -> "Session":
+        """Start a cycle: private copies of everything that may change."""
+        journal, tasks = Journal(), snapshot.tasks
+        promised = np.flatnonzero(tasks.nominated >= 0)
+        session = cls(
+            snapshot=snapshot, journal=journal, ledger=Ledger(snapshot, journal, columns),
+            queues=QueueBooks(snapshot, journal),
+            shares=np.zeros_like(snapshot.queues.quota) if shares is None else shares,
+            place=np.full(len(tasks), -1, np.int64), promise=tasks.nominated.copy(),
+            disputed=np.zeros(len(tasks), np.int64),
+            served=np.zeros(len(snapshot.gangs), np.int64),
+            evicted=np.zeros(len(snapshot.running) + len(promised), np.int64),
+            budgets=snapshot.running.budgets.copy(), scored=snapshot.nodes.scored.copy(order="F"),
+            fence=np.zeros(len(snapshot.nodes), np.int64),
+            _promising=frozenset(tasks.gang[promised].tolist()), _attempt=attempt,
+        )  # fmt: skip
+        session.queues.charge_tasks(promised)
+        return session
+
+    @property
+    def version(self) -> int:
+        """Return what names the state of the books: equal versions, equal books."""
+        return self.journal.version
+
+    @property
+    def units(self) -> Units:
+        """Return the units of all waiting gangs, worked out once."""
+        return self.once("units", lambda: gang_units(self.snapshot), static=True)
+
+    @property
+    def residents(self) -> Residents:
+        """Return who could make room by leaving, as the cycle began; worked out once."""
+        return self.once(
+            "residents", lambda: residents_of(self.snapshot, self.units, self.snapshot.tasks.nominated), static=True
+        )
+
+    def spare(self, request: Request, count: int, column: str = AMOUNTS) -> Int:
+        """Return what a request may take of one count of a column (of one resource), per row (per node)."""
+
+        def answer() -> Int:
+            own = self.own_promise(request.gang)
+            priority = self._priority(request)
+            return self.ledger.spare(column, count, request.when, own, priority, beside=request.beside)
+
+        return self.once(("spare", column, count, self.view(request)), answer)
+
+    def view(self, request: Request) -> tuple[object, ...]:
+        """Return what of a request, beside its shape and the nodes it is confined to, answers depend on."""
+        own = request.gang in self._promising or request.gang in self.fenced_for
+        beside = request.beside or self.reservation is None
+        return (request.when, beside, request.gang if own else NOBODY, self._priority(request))
+
+    def _priority(self, request: Request) -> int:
+        return self.snapshot.shapes[request.shape].priority if self.ledger.foreign else 0
+
+    def own_promise(self, gang: int) -> Promise | None:
+        """Return what is promised to a gang now; None: nothing."""
+        tasks = self.promised_tasks(gang)
+        return (self.snapshot.tasks.shape[tasks], self.promise[tasks]) if len(tasks) else None
+
+    def promised_tasks(self, gang: int) -> Int:
+        """Return the tasks of a gang that have a promise."""
+        if gang not in self._promising:
+            return np.zeros(0, np.int64)
+        gangs = self.snapshot.gangs
+        first = int(gangs.first[gang])
+        return first + np.flatnonzero(self.promise[first : first + int(gangs.count[gang])] >= 0)
+
+    def write(self, array: Int, rows: Int, values: Int | int) -> None:
+        """Change some rows of an array of this session, and remember what they were."""
+        self.journal.write(array, rows, values)
+
+    def take(self, request: Request, tasks: Int, nodes: Int) -> None:
+        """Place tasks of one shape on nodes, entry by entry, now or later; without tasks the places alone are taken.
+
+        What was promised to these tasks before is given up: they have no need of it any more.
+        """
+        later = request.when is When.LATER
+        if len(tasks):
+            self.drop_promise(tasks)
+        rows, counts = (nodes, np.ones(1, np.int64)) if len(nodes) == 1 else np.unique(nodes, return_counts=True)
+        book = self.ledger.promise if later else self.ledger.occupy
+        book(request.shape, rows, counts, beside=request.beside)
+        self.write(self.scored, rows, self.scored[rows] + counts[:, None] * self.snapshot.scored[request.shape])
+        if len(tasks):
+            self.write(self.place, tasks, nodes)
+            if later:
+                self.write(self.promise, tasks, nodes)
+                self._promising |= frozenset(self.snapshot.tasks.gang[tasks[:1]].tolist())
+            gangs = np.unique(self.snapshot.tasks.gang[tasks])
+            self.write(self.served, gangs, 1)
+            self.queues.charge_tasks(tasks)
+            self._unfence(gangs)
+        self.log.append(Promised(tasks, nodes) if later else Placed(tasks, nodes))
+
+    def drop_promise(self, tasks: Int) -> None:
+        """Give back the places that are promised to these tasks, where some are."""
+        mine = tasks[self.promise[tasks] >= 0]
+        if not len(mine):
+            return
+        shapes = self.snapshot.tasks.shape[mine]
+        # A loop over the shapes of one unit, or of those that land together.
+        for shape in np.unique(shapes).tolist():
+            rows, counts = np.unique(self.promise[mine[shapes == shape]], return_counts=True)
+            self.ledger.release(shape, rows, counts)
+        self.queues.charge_tasks(mine, -1)
+        self.write(self.promise, mine, -1)
+
+    def release(self, tasks: Int, reason: str) -> None:
+        """Give up promises by a decision of its own, and note why."""
+        self.drop_promise(tasks)
+        self.write(self.place, tasks, -1)
+        self.log.append(Released(tasks, reason))
+
+    def evict(self, residents: Int) -> None:
+        """Let residents go: what they have will be free, and their queues have it no longer."""
+        table = self.residents
+        self.write(self.evicted, residents, 1)
+        promised = table.task[residents[residents >= table.running]]
+        if len(promised):
+            self.drop_promise(promised)
+            self.write(self.place, promised, -1)
+        gone = residents[residents < table.running]
+        if not len(gone):
+            return
+        lasting = None if self.reservation is None else self.reservation.lasting[gone]
+        self.ledger.vacate(table.shape[gone], table.node[gone], lasting)
+        budgeted = gone[table.budget[gone] >= 0]
+        if len(budgeted):
+            used = np.bincount(table.budget[budgeted], minlength=len(self.budgets))
+            self.write(self.budgets, np.arange(len(used)), self.budgets - used)
+        self.queues.charge_residents(gone, table, -1)
+
+    def evict_for(self, residents: Int, action: str, gang: int | None, why: str) -> None:
+        """Let residents go, and note for whom and why.
+
+        Those under a budget come first: if the cluster refuses one of them, nobody has left for nothing.
+        """
+        self.evict(residents)
+        ordered = residents[np.argsort(self.residents.budget[residents] < 0, kind="stable")]
+        self.log.append(Evicted(ordered, action, gang, why))
+        promised = self.residents.task[residents[residents >= self.residents.running]]
+        if len(promised) and gang is not None:
+            losers = np.unique(self.snapshot.tasks.gang[promised])
+            name = self.snapshot.gangs.gangs[gang].name
+            for loser in losers.tolist():
+                self.reasons[loser] = Reason(Code.FULL, f"the place that was promised to it is {name}'s now")
+            self.log.append(Waiting(losers))
+
+    def fence_off(self, nodes: Int, gang: int) -> None:
+        """Close nodes to everybody but a gang."""
+        self.fenced_for.add(gang)
+        self.write(self.fence, nodes, gang + 1)
+
+    def _unfence(self, gangs: Int) -> None:
+        for gang in self.fenced_for.intersection(gangs.tolist()) if self.fenced_for else ():
+            mine = np.flatnonzero(self.fence == gang + 1)
+            self.write(self.fence, mine, 0)
+
+    def once(self, key: object, answer: Callable[[], T], *, static: bool = False) -> T:
+        """Return an answer, worked out once for the present state of the books (static: for any state)."""
+        return self.memory.once(key, ALWAYS if static else self.journal.version, answer)
+
+    def attempt(self, unit: Unit) -> Taken:
+        """Place a unit as the policy in force would: for a veto that must see more than its own unit.
+
+        It changes the session. Whoever tries, undoes: take a checkpoint before, and roll back to it.
+        """
+        assert self._attempt is not None, "a session that decide opened knows how its policy places"
+        return self._attempt(self, unit)
+
+    def wait(self, gangs: Int, reasons: Iterable[Reason]) -> None:
+        """Note why gangs were refused, one reason each. A gang that has a reason already keeps it."""
+        for gang, reason in zip(gangs.tolist(), reasons, strict=True):
+            self.reasons.setdefault(gang, reason)
+        self.log.append(Waiting(gangs))
+
+    def note(self, gang: int, text: str) -> None:
+        """Add a note to the reason of a gang that waits."""
+        if gang in self.reasons:
+            self.reasons[gang] = self.reasons[gang].adding(text)
+
+    def checkpoint(self) -> Mark:
+        """Return a mark for now."""
+        return Mark(self.journal.mark(), len(self.log))
+
+    def rollback(self, mark: Mark) -> None:
+        """Return to an earlier moment, bit for bit."""
+        self.journal.rollback(mark.journal)
+        del self.log[mark.log :]

@@ -1,0 +1,133 @@
+"""Steps: a session's log as the steps of a plan."""
+
+import numpy as np
+
+from phalanx.engine.policy import Policy
+from phalanx.engine.session.entries import Evicted, Moved, Placed, Promised, Released, Waiting
+from phalanx.engine.session.session import Session
+from phalanx.model.axis import Float, Int
+from phalanx.model.gang import Gang
+from phalanx.model.plan import Bind, Code, Evict, Nominate, Reason, Release, Step, Wait
+from phalanx.model.requeue import turns
+from phalanx.model.snapshot import Snapshot
+
+
+def steps_of(session: Session, policy: Policy) -> tuple[Step, ...]:
+    """Return the steps in the order of decision: one per task, one wait per gang that misses members."""
+    snapshot = session.snapshot
+    waits = _Waits(session, policy)
+    steps: list[Step] = []
+    for entry in session.log:
+        match entry:
+            case Placed():
+                steps += _binds(snapshot, entry.tasks, entry.nodes)
+            case Promised():
+                # Of a promise that was taken over since, or has landed, nothing is to say here.
+                still = session.promise[entry.tasks] == entry.nodes
+                steps += _nominations(snapshot, entry.tasks[still], entry.nodes[still])
+            case Released():
+                steps += _releases(snapshot, entry.tasks, entry.reason)
+            case Moved():
+                steps += _moves(session, entry)
+            case Evicted():
+                steps += _evictions(session, entry)
+            case Waiting():
+                steps += waits.steps(entry.gangs)
+    return tuple(steps)
+
+
+class _Waits:
+    """Makes one wait per gang, the first time that it is named."""
+
+    def __init__(self, session: Session, policy: Policy) -> None:
+        snapshot = session.snapshot
+        tasks, gangs = snapshot.tasks, snapshot.gangs
+        self._session, self._policy = session, policy
+        self._missing = gangs.count - np.bincount(tasks.gang[session.place >= 0], minlength=len(gangs))
+        self._queued: Float = turns(snapshot.now, gangs.created, gangs.start_timeout, gangs.running)
+        self._said = np.zeros(len(gangs), np.bool_)
+
+    def steps(self, gangs: Int) -> list[Wait]:
+        fresh = gangs[(self._missing[gangs] > 0) & ~self._said[gangs]]
+        if len(fresh) > 1:
+            # A gang that was refused several times says so once; the order of decision stays.
+            fresh = fresh[np.sort(np.unique(fresh, return_index=True)[1])]
+        self._said[fresh] = True
+        table, reasons = self._session.snapshot.gangs.gangs, self._session.reasons
+        found = [(table[row], row) for row in fresh.tolist()]
+        missing = self._missing[fresh].tolist()
+        return [
+            Wait(gang.name, gang.key, many, self._noted(reasons[row], gang, row))
+            for (gang, row), many in zip(found, missing, strict=True)
+        ]
+
+    def _noted(self, reason: Reason, gang: Gang, row: int) -> Reason:
+        if self._policy.requeues and self._queued[row]:
+            times = int(self._queued[row])
+            often = "once" if times == 1 else f"{times} times"
+            reason = reason.adding(f"queued again after its start timeout of {gang.start_timeout:g} s, {often}")
+        if not gang.evicts and self._policy.takes and reason.code is Code.FULL:
+            reason = reason.adding("nobody is evicted for it (preemptionPolicy Never)")
+        return reason
+
+
+def _evictions(session: Session, entry: Evicted) -> list[Step]:
+    """Return an eviction per task that runs, and a release per promise that is taken over."""
+    snapshot, table = session.snapshot, session.residents
+    running, nodes = snapshot.running, snapshot.nodes.names
+    gang = None if entry.gang is None else snapshot.gangs.gangs[entry.gang]
+    runs = entry.residents[entry.residents < table.running].tolist()
+    found: list[Step] = [
+        Evict(
+            running.names[row], running.uids[row], nodes[running.node[row]], entry.action,
+            gang and gang.name, entry.reason, gang and gang.key, running.gangs[running.gang[row]].key,
+        )
+        for row in runs
+    ]  # fmt: skip
+    promised = table.task[entry.residents[entry.residents >= table.running]]
+    if len(promised):
+        assert gang is not None, "a promise is taken over by somebody"
+        found += _releases(snapshot, promised, f"taken over by {gang.name} ({entry.action}): {entry.reason}")
+    return found
+
+
+def _moves(session: Session, entry: Moved) -> list[Nominate]:
+    """Return where moved pods go to: the successor of each takes that place."""
+    running, nodes = session.snapshot.running, session.snapshot.nodes.names
+    gangs = [running.gangs[row] for row in running.gang[entry.residents].tolist()]
+    return [
+        Nominate(running.names[row], running.uids[row], nodes[node], gang.name, gang.key)
+        for row, node, gang in zip(entry.residents.tolist(), entry.nodes.tolist(), gangs, strict=True)
+    ]
+
+
+def _releases(snapshot: Snapshot, tasks: Int, reason: str) -> list[Release]:
+    table, gangs, names = snapshot.tasks, snapshot.gangs.gangs, snapshot.nodes.names
+    found: list[Release] = []
+    # A loop over promises that are given up, which are few.
+    for row in tasks.tolist():
+        gang = gangs[table.gang[row]]
+        node = table.lost.get(row) or names[table.nominated[row]]
+        found.append(Release(table.names[row], table.uids[row], node, gang.name, gang.key, reason))
+    return found
+
+
+def _binds(snapshot: Snapshot, tasks: Int, nodes: Int) -> list[Bind]:
+    return list(map(Bind, *_columns(snapshot, tasks, nodes)))
+
+
+def _nominations(snapshot: Snapshot, tasks: Int, nodes: Int) -> list[Nominate]:
+    return list(map(Nominate, *_columns(snapshot, tasks, nodes)))
+
+
+def _columns(snapshot: Snapshot, tasks: Int, nodes: Int) -> tuple[list[str], ...]:
+    """Return name, uid, node, gang and key of tasks. As columns: a gang of thousands is one entry."""
+    table, gangs, rows = snapshot.tasks, snapshot.gangs.gangs, tasks.tolist()
+    owners = [gangs[gang] for gang in table.gang[tasks].tolist()]
+    return (
+        [table.names[row] for row in rows],
+        [table.uids[row] for row in rows],
+        [snapshot.nodes.names[node] for node in nodes.tolist()],
+        [gang.name for gang in owners],
+        [gang.key for gang in owners],
+    )

@@ -1,0 +1,47 @@
+"""Kinds: units that ask for the same. What one of them was refused, all are, as long as the books do not change."""
+
+import numpy as np
+
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Units
+from phalanx.model.axis import Bool, Int
+
+#: The kind of a unit that is judged alone.
+ALONE = -1
+
+
+def kinds_of(session: Session, units: Units, plain: Bool, *more: Int) -> Int:
+    """Return a number per unit: equal numbers ask for equally many tasks of one shape, for as long.
+
+    Units that are not plain, are held or have several shapes are judged alone. `more`: what else must be equal.
+    """
+    numbers = np.full(len(units), ALONE)
+    plain = plain & (units.count > 0)
+    plain[list(units.holds)] = False
+    rows = np.flatnonzero(plain)
+    if not len(rows):
+        return numbers
+    shape = session.snapshot.tasks.shape[units.rows]
+    first, count = units.first[rows], units.count[rows]
+    # Rows of a unit lie together: the least and the greatest shape between its first and last row.
+    ends = np.stack([first, first + count], axis=1).ravel()
+    padded = np.append(shape, shape[-1:])
+    least, greatest = (np.asarray(way.reduceat(padded, ends)[::2]) for way in (np.minimum, np.maximum))
+    kind = least
+    # Kinds are numbered one column after the other, so that no product of them can wrap.
+    for column in (count, fills_gap(session, units.gang[rows]), *(column[rows] for column in more)):
+        if (column != column[0]).any():
+            _, values = np.unique(column, return_inverse=True)
+            _, kind = np.unique(kind * (int(values.max()) + 1) + values, return_inverse=True)
+    numbers[rows] = np.where(least == greatest, kind, ALONE)
+    return numbers
+
+
+def fills_gap(session: Session, gangs: Int) -> Bool:
+    """Return which gangs, started now, are expected to be gone when the reserved place is needed, or get it."""
+    kept = session.reservation
+    if kept is None:
+        return np.zeros(len(gangs), np.bool_)
+    runtime = session.snapshot.gangs.expected_runtime[gangs]
+    found: Bool = (session.snapshot.now + runtime <= kept.start) | (gangs == kept.gang)
+    return found

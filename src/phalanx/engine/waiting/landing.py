@@ -1,0 +1,86 @@
+"""Landing: who has a promise takes its place as soon as it is free.
+
+Nobody else may take it anyway, and its queue is charged with it already, so it changes nobody's turn. What was promised
+is what they get, and thousands of them are decided at once.
+"""
+
+import numpy as np
+
+from phalanx.engine.placement.copies import copies, fits_there
+from phalanx.engine.placement.place import objection, request_of
+from phalanx.engine.policy import Policy
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Taken, Unit, Units
+from phalanx.engine.waiting.order import tasks_of
+from phalanx.model.axis import Bool, Int
+
+
+def land(session: Session, policy: Policy, units: Units, chosen: Bool) -> None:
+    """Place those of the chosen units whose promised places are all free. `chosen` have a complete promise."""
+    ready = _ready(session, units, chosen)
+    if not len(ready):
+        return
+    snapshot = session.snapshot
+    tasks, of = tasks_of(units, ready)
+    first = snapshot.tasks.shape[units.rows[units.first[ready]]]
+    several = np.bincount(of[snapshot.tasks.shape[tasks] != first[of]], minlength=len(ready)) > 0
+    several |= policy.judges_singly or not policy.by_count
+    # A loop over the gangs of several shapes, which are few: what was packed for them might not be found again.
+    for index in ready[several].tolist():
+        _land_mixed(session, policy, units.unit(index))
+    ready = ready[~several]
+    if not len(ready):
+        return
+    shape, gang = snapshot.tasks.shape[units.rows[units.first[ready]]], units.gang[ready]
+    kinds = np.stack([shape, snapshot.gangs.queue[gang], snapshot.gangs.preemptible[gang]], axis=1)
+    # A loop over shapes and queues of those who land, which are few; by who is first, never by the number of a shape.
+    for at in np.sort(np.unique(kinds, axis=0, return_index=True)[1]).tolist():
+        _land_alike(session, policy, units, ready[(kinds == kinds[at]).all(axis=1)])
+
+
+def _land_alike(session: Session, policy: Policy, units: Units, chosen: Int) -> None:
+    """Place units of one shape and one queue to which no filter and no bound objects."""
+    snapshot = session.snapshot
+    shape, gang = int(snapshot.tasks.shape[units.rows[units.first[chosen[0]]]]), int(units.gang[chosen[0]])
+    tasks, of = tasks_of(units, chosen)
+    nodes, start = session.promise[tasks], session.checkpoint()
+    session.drop_promise(tasks)
+    # Its places were found with the reservation in view.
+    request = Request(shape, beside=False)
+    short = copies(session, policy, request) < np.bincount(nodes, minlength=len(snapshot.nodes))
+    allowed = min((veto.copies(session, gang, shape) for veto in policy.counting), default=len(tasks))
+    session.rollback(start)
+    fine = np.bincount(of[short[nodes]], minlength=len(chosen)) == 0
+    if allowed >= len(tasks) and fine.any():
+        mine = tasks[fine[of]]
+        session.take(request, mine, session.promise[mine])
+
+
+def _land_mixed(session: Session, policy: Policy, unit: Unit) -> None:
+    """Place a unit of several shapes where its promised places are, if no filter and no veto objects."""
+    snapshot, start, nodes = session.snapshot, session.checkpoint(), session.promise[unit.tasks]
+    session.drop_promise(unit.tasks)
+    fine = objection(session, policy, unit) is None
+    shapes = snapshot.tasks.shape[unit.tasks]
+    # By the first task of each, never by the number of a shape.
+    for first in np.sort(np.unique(shapes, return_index=True)[1]).tolist():
+        mine, where = unit.tasks[shapes == shapes[first]], nodes[shapes == shapes[first]]
+        request = request_of(session, unit.gang, int(shapes[first]), len(mine))
+        fine = fine and fits_there(session, policy, request, where)
+        if fine:
+            session.take(request, mine, where)
+    if not fine or objection(session, policy, unit, Taken(unit.tasks, nodes)) is not None:
+        session.rollback(start)
+
+
+def _ready(session: Session, units: Units, chosen: Bool) -> Int:
+    """Return the chosen units all of whose places are free, with all that is promised beside them."""
+    gangs, books = session.snapshot.gangs, session.ledger.books()
+    may = chosen & (~units.growth | (gangs.running >= gangs.minimum)[units.gang])
+    rows = np.flatnonzero(may)
+    tasks, of = tasks_of(units, rows)
+    settled = (books.free >= books.promised).all(axis=1)
+    wrong = ~np.append(settled, False)[session.promise[tasks]]
+    ready: Int = rows[np.bincount(of[wrong], minlength=len(rows)) == 0]
+    return ready

@@ -1,0 +1,164 @@
+"""Promises: places that are kept for waiting units. What no longer serves is given up at once, in the plan."""
+
+import numpy as np
+
+from phalanx.engine.placement.copies import copies, fits_there
+from phalanx.engine.placement.place import objection, request_of
+from phalanx.engine.policy import Policy
+from phalanx.engine.session.entries import Promised
+from phalanx.engine.session.request import Request, When
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.units import Taken, Units
+from phalanx.engine.waiting.order import all_of, none_of, waiting_units
+from phalanx.model.axis import Bool, Int
+from phalanx.model.plan import Code
+
+#: So long after a place was kept, and after everybody who leaves it should be gone, it is given up.
+PATIENCE = 600.0
+
+
+def review(session: Session, policy: Policy) -> None:
+    """Give up the promises that no longer serve: their gangs are placed, or have room made for them, anew."""
+    snapshot, tasks = session.snapshot, session.snapshot.tasks
+    promised = np.flatnonzero(session.promise >= 0)
+    if not len(promised):
+        return
+    doubtful = _without_room(session, policy, promised) | _beyond_limit(session, promised)
+    gangs = set(tasks.gang[promised[doubtful]].tolist())
+    if policy.judges_singly:
+        gangs = set(tasks.gang[promised].tolist())
+    gangs.update(gang for gang in tasks.gang[promised].tolist() if snapshot.gangs.gangs[gang].forfeits)
+    # A loop over the gangs in doubt, the least important first: what it gives up may serve the next.
+    for gang in sorted(gangs, key=lambda row: (snapshot.gangs.priority[row], -snapshot.gangs.created[row], row)):
+        why = _why_not(session, policy, gang)
+        if why is not None:
+            session.release(session.promised_tasks(gang), why)
+
+
+def _without_room(session: Session, policy: Policy, promised: Int) -> Bool:
+    """Return whose node has, once everybody who leaves has left, no room for all that is promised there."""
+    shapes, nodes = session.snapshot.tasks.shape[promised], session.promise[promised]
+    short = np.zeros(len(promised), np.bool_)
+    # A loop over the shapes of those who have a promise; all of one shape are judged at once.
+    for shape in np.unique(shapes).tolist():
+        mine = np.flatnonzero(shapes == shape)
+        start = session.checkpoint()
+        session.drop_promise(promised[mine])
+        room = copies(session, policy, Request(shape, when=When.LATER))
+        session.rollback(start)
+        asked = np.bincount(nodes[mine], minlength=len(room))
+        short[mine] = (room < asked)[nodes[mine]]
+    return short
+
+
+def _beyond_limit(session: Session, promised: Int) -> Bool:
+    """Return whose queue, or one above it, would have more than its limit with all that is promised."""
+    table = session.snapshot.queues
+    over = (session.queues.allocated > table.limit).any(axis=1)
+    beyond = np.zeros(len(over) + 1, np.bool_)
+    # A loop over queues, and only where one is beyond its limit.
+    for row, path in table.paths.items() if over.any() else ():
+        beyond[row] = over[path].any()
+    found: Bool = beyond[session.snapshot.gangs.queue[session.snapshot.tasks.gang[promised]]]
+    return found
+
+
+def _why_not(session: Session, policy: Policy, gang: int) -> str | None:
+    """Return why the promise of a gang no longer serves; None: it does."""
+    snapshot = session.snapshot
+    if snapshot.gangs.gangs[gang].forfeits:
+        return "room for its gang could not be made"
+    mine = session.promised_tasks(gang)
+    shapes, nodes = snapshot.tasks.shape[mine], session.promise[mine]
+    for shape in np.unique(shapes).tolist():
+        request = request_of(session, gang, shape, when=When.LATER)
+        where = nodes[shapes == shape]
+        if not fits_there(session, policy, request, where):
+            return _no_room(session, policy, request, where)
+    for unit in (units.unit(index) for units, index in _units_of(session, policy, gang)):
+        if (session.promise[unit.tasks] >= 0).all():
+            places = session.promise[unit.tasks]
+            start = session.checkpoint()
+            session.drop_promise(unit.tasks)
+            reason = objection(session, policy, unit) or objection(session, policy, unit, Taken(unit.tasks, places))
+            session.rollback(start)
+            if reason is not None:
+                return str(reason)
+    return None
+
+
+def _units_of(session: Session, policy: Policy, gang: int) -> list[tuple[Units, int]]:
+    units = waiting_units(session, policy)
+    return [(units, index) for index in np.flatnonzero((units.gang == gang) & (units.count > 0)).tolist()]
+
+
+def _no_room(session: Session, policy: Policy, request: Request, nodes: Int) -> str:
+    """Name the filter that leaves no room where places are promised."""
+    rows, counts = np.unique(nodes, return_counts=True)
+    for plugin in policy.filters:
+        room = plugin.room(session, request)
+        short = rows[:0] if room is None else rows[room[rows] < counts]
+        if len(short):
+            names = session.snapshot.nodes.names
+            return f"{names[short[0]]} is {plugin.refusals(session, request, short[:1])[0][1]}"
+    return "there is no room for it any more"
+
+
+def complete(session: Session, units: Units) -> Bool:
+    """Return the units all of whose tasks have a promise, and no place yet."""
+    found = all_of(units, (session.promise >= 0) & (session.place < 0))
+    found[list(units.holds)] = False
+    return found
+
+
+def not_yet(session: Session, policy: Policy, units: Units) -> Bool:
+    """Return the units that wait for the places that are promised to them: they find no others now.
+
+    It saves a search in vain, for each of thousands that wait for others to leave. Nothing becomes free while units
+    are placed, so it holds until all had their turn.
+    """
+    found = complete(session, units)
+    if not found.any() or not policy.takes or not policy.by_count:
+        return np.zeros(len(units), np.bool_)
+    roomy = np.zeros(len(session.snapshot.shapes), np.bool_)
+    tasks = session.snapshot.tasks.shape
+    promised = session.promise >= 0
+    # A loop over the shapes of those who wait so.
+    for shape in np.unique(tasks[promised]).tolist():
+        roomy[shape] = bool(copies(session, policy, Request(shape, beside=False)).any())
+    return found & none_of(units, roomy[tasks])
+
+
+def keep(session: Session, units: Units) -> None:
+    """Let units keep the places that are promised to them: nobody makes room for them elsewhere.
+
+    The places are charged to them already, and so are their queues: it is only noted that they need no other.
+    """
+    for index in np.flatnonzero(complete(session, units)).tolist():
+        mine = units.unit(index).tasks
+        session.write(session.place, mine, session.promise[mine])
+        session.write(session.served, session.snapshot.tasks.gang[mine[:1]], 1)
+        session.log.append(Promised(mine, session.promise[mine]))
+
+
+def give_up(session: Session, units: Units) -> None:
+    """Give up promises of gangs for which there is no room any more, not even later; and those that nobody takes.
+
+    A gang that is held for a reason of its own (a gate, missing members) keeps its promise until its time is over.
+    """
+    snapshot, tasks = session.snapshot, session.snapshot.tasks
+    held = {int(units.gang[index]) for index in units.holds}
+    late = (session.promise >= 0) & (snapshot.now - tasks.nominated_since >= PATIENCE)
+    late &= ~np.append(snapshot.nodes.leaving.any(axis=1), False)[session.promise]
+    left = np.flatnonzero((session.promise >= 0) & ((session.place < 0) | late))
+    # A loop over the gangs with promises that were not kept, which are few.
+    for gang in dict.fromkeys(tasks.gang[left].tolist()):
+        mine = left[tasks.gang[left] == gang]
+        reason = session.reasons.get(gang)
+        if late[mine].any():
+            session.release(mine[late[mine]], "nobody took the place in time")
+        elif reason is not None and reason.code is not Code.ERROR and gang not in held:
+            session.release(mine, "there is no room for its gang any more")
+    lost = [row for row in tasks.lost if session.place[row] < 0 and int(tasks.gang[row]) in session.reasons]
+    if lost:
+        session.release(np.array(lost), "the node is not there")
