@@ -92,6 +92,12 @@ def _text(one: Plan) -> list[str]:
     return _DEFAULT_NAMESPACE.sub("", one.text()).splitlines()
 
 
+def compare(plan: Plan, expect: str) -> None:
+    """Assert that a plan has these steps, as `check` does."""
+    __tracebackhide__ = True
+    _compare(_text(plan), expect)
+
+
 def _compare(found: Sequence[str], expect: str) -> None:
     """Raise an AssertionError with a readable difference."""
     __tracebackhide__ = True
