@@ -7,27 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from phalanx_examples.barrier import Barrier
 
-from phalanx.engine.actions.allocate import Allocate
 from phalanx.engine.decide import decide
-from phalanx.engine.plugins.arrival import Arrival
-from phalanx.engine.plugins.gang import Gang
-from phalanx.engine.plugins.priority import Priority
-from phalanx.engine.plugins.resource_fit import ResourceFit
-from phalanx.engine.policy import Policy, Weighted
-from phalanx.model.duration import Seconds
 from phalanx.model.events import NodeSeen, TaskSeen
 from phalanx.model.node import Node
 from phalanx.model.task import Hold, Shape, Task
-from phalanx.testing import check, check_run, plan
+from phalanx.plugin_api import Seconds
+from phalanx.testing import check, check_run, plan, policy_with
 from phalanx.world.world import World
 
-
-def policy(barrier: Barrier) -> Policy:
-    plugins = (ResourceFit(), barrier, Gang(), Priority(), Arrival())
-    return Policy("test", (Allocate(),), tuple(Weighted(plugin) for plugin in plugins))
-
-
-POLICY = policy(Barrier())
+POLICY = policy_with("resource_fit", Barrier(), "gang", "priority", "arrival")
 
 
 def test_a_job_that_does_not_know_its_size_waits_for_its_window_and_starts_together() -> None:
@@ -225,7 +213,9 @@ def test_a_pod_that_is_held_holds_its_job() -> None:
 
 def test_the_window_is_an_argument() -> None:
     given = "node n1 gpu=1 \n pod a gpu=1 label:job-id=x"
-    check(given, "bind a n1", policy(Barrier(Seconds(3.0))), now="3s")
+    check(
+        given, "bind a n1", policy_with("resource_fit", Barrier(Seconds(3.0)), "gang", "priority", "arrival"), now="3s"
+    )
 
 
 @given(

@@ -2,14 +2,7 @@
 
 from phalanx_examples.gpu_priority import GpuPriority
 
-from phalanx.engine.actions.allocate import Allocate
-from phalanx.engine.plugins.resource_fit import ResourceFit
-from phalanx.engine.policy import Policy, Weighted
-from phalanx.testing import check
-
-
-def policy(plugin: GpuPriority) -> Policy:
-    return Policy("test", (Allocate(),), (Weighted(ResourceFit()), Weighted(plugin, 5)))
+from phalanx.testing import check, policy_with
 
 
 def test_pods_go_to_the_node_with_more_gpus_until_it_is_full() -> None:
@@ -23,7 +16,7 @@ def test_pods_go_to_the_node_with_more_gpus_until_it_is_full() -> None:
             pod  c  gpu=4
             pod  d  gpu=1
         """,
-        policy=policy(GpuPriority()),
+        policy=policy_with("resource_fit", (GpuPriority(), 5)),
         expect="""
             bind a n2
             bind b n2
@@ -34,11 +27,11 @@ def test_pods_go_to_the_node_with_more_gpus_until_it_is_full() -> None:
 
 
 def test_a_cluster_without_gpus_is_judged_by_the_others_alone() -> None:
-    check("node n1..n2 cpu=4 \n pod a cpu=1", "bind a n1", policy(GpuPriority()))
+    check("node n1..n2 cpu=4 \n pod a cpu=1", "bind a n1", policy_with("resource_fit", (GpuPriority(), 5)))
 
 
 def test_another_resource_can_be_meant() -> None:
     dongle = "example.com/dongle"
     given = f"node n1 {dongle}=1 \n node n2 {dongle}=2 \n pod a {dongle}=1"
-    check(given, "bind a n2", policy(GpuPriority(dongle)))
-    check(given, "bind a n1", policy(GpuPriority()))
+    check(given, "bind a n2", policy_with("resource_fit", (GpuPriority(dongle), 5)))
+    check(given, "bind a n1", policy_with("resource_fit", (GpuPriority(), 5)))

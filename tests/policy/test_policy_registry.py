@@ -12,8 +12,7 @@ from phalanx.policy.show import resolved
 MODULE = """
 from dataclasses import dataclass
 from typing import ClassVar, Literal
-from phalanx.engine.plugin import Plugin
-from phalanx.model.duration import Seconds
+from phalanx.plugin_api import Plugin, Seconds
 
 @dataclass(frozen=True, slots=True)
 class Patient(Plugin):
@@ -23,17 +22,22 @@ class Patient(Plugin):
     many: tuple[str, ...] = ()
     maybe: int | None = None
 
-    def score(self, session, shape, nodes, copies): ...
+    def score(self, session, request, nodes, copies): ...
 
 @dataclass(frozen=True, slots=True)
 class Speechless(Plugin):
     name: ClassVar[str] = "speechless"
-    def room(self, session, shape): ...
+    def room(self, session, request): ...
 
 @dataclass(frozen=True, slots=True)
 class Idle(Plugin):
     name: ClassVar[str] = "idle"
-    def scores(self, session, shape, nodes, copies): ...
+    def scores(self, session, request, nodes, copies): ...
+
+@dataclass(frozen=True, slots=True)
+class Guard(Plugin):
+    name: ClassVar[str] = "guard"
+    def mask(self, session, gang): ...
 
 not_a_class = 7
 """
@@ -85,6 +89,12 @@ def test_a_plugin_by_entry_point_is_used_like_a_built_in(install: Install) -> No
     assert parse_policy(written_out, "my.yaml") == policy
 
 
+def test_a_plugin_that_only_says_who_may_leave_is_a_plugin(install: Install) -> None:
+    install("guards-of-acme", MODULE, guard="Guard")
+    policy = parse_policy(policy_text("{name: guard}"), "my.yaml")
+    assert [victim.name for victim in policy.victims] == ["guard"]
+
+
 def test_its_arguments_are_checked_as_carefully(install: Install) -> None:
     install("patience-of-beta", MODULE.replace("Patient", "Beta").replace("patient", "beta"), beta="Beta")
     assert mistakes("{name: beta, arguments: {wait: soon, pair: [3], many: [1], maybe: x}}") == [
@@ -122,10 +132,10 @@ def test_an_entry_point_that_is_no_whole_plugin_is_refused(install: Install) -> 
     names = {"number": "not_a_class", "misnamed": "Patient", "speechless": "Speechless", "idle": "Idle"}
     install("delta", MODULE, **names)
     assert [mistakes(f"{{name: {name}}}")[0].partition("of delta 1.2: ")[2] for name in names] == [
-        "found '7', allowed is a dataclass derived from phalanx.engine.plugin.Plugin",
+        "found '7', allowed is a dataclass derived from phalanx.plugin_api.Plugin",
         "the class calls itself 'patient', the entry point misnamed",
         "has room() but not refusals(), so that nobody could be told why a node is full",
-        "has none of room(), score(), gang_key(), queue_key(), check(), so it does nothing",
+        "has none of room(), score(), gang_key(), queue_key(), check(), mask(), so it does nothing",
     ]
 
 

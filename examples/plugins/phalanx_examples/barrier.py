@@ -10,13 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.plugin import Plugin
-from phalanx.engine.session.session import Session
-from phalanx.engine.session.units import Taken, Unit, Units
-from phalanx.model.axis import Float, Int
-from phalanx.model.duration import Seconds
-from phalanx.model.plan import Code, Reason
-from phalanx.model.snapshot import Snapshot
+from phalanx.plugin_api import Code, Float, Int, Plugin, Reason, Seconds, Session, Snapshot, Taken, Unit, Units
 
 JOB, SIZE = "job-id", "job-size"
 WINDOW = Seconds(10.0)

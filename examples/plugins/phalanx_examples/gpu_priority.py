@@ -5,10 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.plugin import Plugin
-from phalanx.engine.session.request import Request
-from phalanx.engine.session.session import Session
-from phalanx.model.axis import GPU, Float, Int
+from phalanx.plugin_api import GPU, Float, Int, Plugin, Request, Session
 
 
 @dataclass(frozen=True, slots=True)

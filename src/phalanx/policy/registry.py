@@ -12,7 +12,7 @@ from phalanx.engine.actions.consolidate import Consolidate
 from phalanx.engine.actions.evict_stale import EvictStale
 from phalanx.engine.actions.preempt import Preempt
 from phalanx.engine.actions.reclaim import Reclaim
-from phalanx.engine.plugin import Plugin
+from phalanx.engine.plugin import Plugin, Share
 from phalanx.engine.plugins.ageing import Ageing
 from phalanx.engine.plugins.arrival import Arrival
 from phalanx.engine.plugins.balanced_allocation import BalancedAllocation
@@ -29,7 +29,6 @@ from phalanx.engine.plugins.resource_fit import ResourceFit
 from phalanx.engine.plugins.scarce_resources import ScarceResources
 from phalanx.engine.plugins.taints import Taints
 from phalanx.engine.policy import Action
-from phalanx.engine.plugin import Share
 from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
 from phalanx.engine.shares.weighted import Weighted
 from phalanx.model.quantity import shown
@@ -50,7 +49,7 @@ ACTIONS: Mapping[str, type[Action]] = {action.name: action for action in _ACTION
 SHARES: Mapping[str, type[Share]] = {share.name: share for share in (QuotaThenWeight, Weighted)}
 
 #: A plugin has at least one of these; a misspelt one would be passed over in silence.
-_METHODS = ("room", "score", "gang_key", "queue_key", "check")
+_METHODS = ("room", "score", "gang_key", "queue_key", "check", "mask")
 
 
 class RegistryError(ValueError):
@@ -118,7 +117,7 @@ def _load(point: EntryPoint) -> type[Plugin]:
         raise RegistryError(f"{where} cannot be imported: {type(error).__name__}: {first_line}") from None
     if not (isinstance(loaded, type) and issubclass(loaded, Plugin) and is_dataclass(loaded)):
         raise RegistryError(
-            f"{where}: found {shown(str(loaded))}, allowed is a dataclass derived from phalanx.engine.plugin.Plugin"
+            f"{where}: found {shown(str(loaded))}, allowed is a dataclass derived from phalanx.plugin_api.Plugin"
         )
     if getattr(loaded, "name", None) != point.name:
         raise RegistryError(
