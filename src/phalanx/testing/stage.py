@@ -1,4 +1,4 @@
-"""A stage: a cluster from a scenario on which a test lets things happen between cycles that no scenario line can say."""
+"""A stage: a cluster from a scenario, on which a test lets things happen between cycles that no line can say."""
 
 from dataclasses import replace
 from textwrap import dedent

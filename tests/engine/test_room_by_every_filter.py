@@ -1,0 +1,359 @@
+"""Room is made by every filter and every veto: whatever keeps a pod out, whoever is in the way of that leaves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from phalanx.engine.policy import Policy, Weighted
+from phalanx.model.selectors import LabelSelector, PodTerm, Requirement
+from phalanx.plugin_api import PODS, Code, Column, Int, Plugin, Reason, Request, Session, Snapshot, Taken, Unit
+from phalanx.testing import check, check_run
+from phalanx.testing.room import ROOM
+from phalanx.testing.stage import Stage
+
+
+def with_plugin(plugin: Plugin) -> Policy:
+    """Return the policy that makes room in every way, with one more plugin."""
+    return replace(ROOM, plugins=(*ROOM.plugins, Weighted(plugin)))
+
+
+def test_who_has_the_port_leaves_for_the_more_important_who_then_gets_it() -> None:
+    check(
+        """
+        node  n1    cpu=64
+        pod   low   cpu=1 port=80 priority=1 on=n1
+        pod   high  cpu=1 port=80 priority=9
+        """,
+        """
+        evict low n1 for high: of higher priority in its queue (9)
+        nominate high n1
+        cycle 2
+        bind high n1
+        cycle 3
+        """,
+        ROOM,
+        cycles=3,
+    )
+
+
+def test_only_who_has_the_port_leaves() -> None:
+    """Pods other and young would be the first to go; without the port, they are of no help."""
+    check(
+        """
+        node  n1     cpu=64
+        pod   low    cpu=1 port=80 priority=1 on=n1
+        pod   other  cpu=1 on=n1
+        pod   young  cpu=1 port=81 on=n1 created=1m
+        pod   high   cpu=1 port=80 priority=9 created=2m
+        """,
+        """
+        evict low n1 for high: …
+        nominate high n1
+        cycle 2
+        bind high n1
+        """,
+        ROOM,
+        cycles=2,
+    )
+
+
+def test_a_queue_takes_back_a_port_with_its_share() -> None:
+    check(
+        """
+        node   n1    gpu=8
+        queue  a     quota:gpu=0
+        queue  b     quota:gpu=8
+        pod    low   gpu=1 port=80 queue=a on=n1
+        pod    free  gpu=1 queue=a on=n1
+        pod    mine  gpu=1 port=80 queue=b created=1m
+        """,
+        """
+        evict low n1 for mine: queue b takes back what is its share
+        nominate mine n1
+        cycle 2
+        bind mine n1
+        """,
+        ROOM,
+        cycles=2,
+    )
+
+
+def test_who_has_the_port_is_moved_where_the_port_is_free() -> None:
+    check(
+        """
+        node  n1    cpu=8 label:disk=ssd
+        node  n2    cpu=8
+        pod   low   cpu=1 port=80 on=n1 controlled
+        pod   mine  cpu=1 port=80 select:disk=ssd created=1m
+        """,
+        """
+        evict low n1 for mine: moved together with others, so that it fits
+        nominate mine n1
+        nominate low n2
+        cycle 2
+        bind low n2
+        bind mine n1
+        """,
+        ROOM,
+        cycles=2,
+    )
+
+
+def repelling(given: str, key: str) -> Stage:
+    """Return a cluster in which the pod low keeps pods of the app web out of its domain of this key."""
+    stage = Stage(given, ROOM)
+    web = LabelSelector((Requirement("app", "In", ("web",)),))
+    stage.change("low", repels=(PodTerm(key, web, frozenset({"default"})),))
+    return stage
+
+
+def test_whose_anti_affinity_keeps_the_more_important_out_leaves() -> None:
+    stage = repelling(
+        """
+        node  n1    gpu=8
+        pod   low   gpu=1 on=n1
+        pod   other gpu=1 on=n1
+        pod   high  gpu=1 priority=9 label:app=web created=1m
+        """,
+        "kubernetes.io/hostname",
+    )
+    stage.check("1m", "evict low n1 for high: of higher priority in its queue (9)\nnominate high n1")
+    stage.check("2m", "bind high n1")
+    stage.check("3m", "")
+
+
+def test_who_closes_a_whole_zone_leaves_for_a_place_on_another_node() -> None:
+    stage = repelling(
+        """
+        node  n1    gpu=1 label:zone=a
+        node  n2    gpu=8 label:zone=a
+        pod   low   gpu=1 on=n1
+        pod   high  gpu=4 priority=9 label:app=web created=1m
+        """,
+        "zone",
+    )
+    stage.check("1m", "evict low n1 for high: …\nnominate high n2")
+    stage.check("2m", "bind high n2")
+
+
+def test_who_is_kept_out_by_somebody_who_must_not_leave_waits_for_him_and_not_for_ever() -> None:
+    """The code is full: it would fit if low were not there."""
+    stage = repelling(
+        """
+        node  n1    gpu=8
+        pod   low   gpu=1 on=n1 preemptible=false
+        pod   high  gpu=1 priority=9 label:app=web created=1m
+        """,
+        "kubernetes.io/hostname",
+    )
+    stage.check("1m", "wait high 1 full: 0/1 nodes: 1 closed by the anti-affinity of a running pod")
+
+
+PROMISED_PORT = """
+    node  n1    gpu=8 cpu=64
+    pod   low   gpu=8 on=n1 controlled
+    pod   high  gpu=8 port=80 priority=9
+    pod   web   cpu=1 port=80 created=10s
+    """
+
+
+def test_a_promise_keeps_the_port_too() -> None:
+    stage = Stage(PROMISED_PORT, ROOM)
+    stage.check("0s", "evict low n1 for high: …\nnominate high n1")
+    stage.check("10s", "wait web 1 full: 0/1 nodes: 1 with host port 80 taken\nnominate high n1")
+    stage.check("30s", "bind high n1\nwait low 1 full: …\nwait web 1 full: …")
+
+
+def test_a_promise_keeps_the_port_over_time() -> None:
+    check_run(
+        PROMISED_PORT,
+        """
+        at 0s
+        evict low n1 for high: of higher priority in its queue (9)
+        nominate high n1
+        at 10s
+        wait web 1 full: 0/1 nodes: 1 with host port 80 taken
+        nominate high n1
+        at 30s
+        bind high n1
+        wait web 1 full: 0/1 nodes: 1 with host port 80 taken
+        wait low 1 full: …
+        """,
+        ROOM,
+        until="1h",
+    )
+
+
+def test_who_got_the_port_first_leaves_with_the_others() -> None:
+    """Both wait from the start: web takes the port, since high finds no GPU, and gives it back in the next cycle."""
+    check(
+        PROMISED_PORT,
+        """
+        wait high 1 full: …
+        bind web n1
+        cycle 2
+        evict web n1 for high: …
+        evict low n1 for high: …
+        nominate high n1
+        cycle 3
+        bind high n1
+        wait low 1 full: …
+        """,
+        ROOM,
+        cycles=3,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FewPods(Plugin):
+    """At most so many pods on a node, read from the books of amounts: the plugin that docs/plugins.md teaches."""
+
+    limit: int = 2
+    name: ClassVar[str] = "few_pods"
+
+    def room(self, session: Session, request: Request) -> Int:
+        pods = session.snapshot.axis.index[PODS]
+        return np.maximum(self.limit - session.snapshot.nodes.allocatable[:, pods] + session.spare(request, pods), 0)
+
+    def ceiling(self, session: Session, request: Request) -> Int:
+        del request
+        return np.full(len(session.snapshot.nodes), self.limit)
+
+    def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
+        del session, request
+        return [(len(nodes), f"with {self.limit} pods already")]
+
+
+def test_a_filter_that_reads_the_books_makes_room_like_a_built_in() -> None:
+    check(
+        """
+        node  n1          gpu=8
+        pod   low1..low2  gpu=1 on=n1
+        pod   high        gpu=1 priority=9 created=1m
+        pod   late        gpu=1 created=2m
+        """,
+        """
+        wait late 1 full: 0/1 nodes: 1 with 2 pods already
+        evict low2 n1 for high: …
+        nominate high n1
+        cycle 2
+        bind high n1
+        wait late 1 full: 0/1 nodes: 1 with 2 pods already
+        """,
+        with_plugin(FewPods()),
+        cycles=2,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Licences(Plugin):
+    """Each node has one licence, and a pod with the label `licence` takes it."""
+
+    name: ClassVar[str] = "licences"
+    reads_labels: ClassVar[tuple[str, ...]] = ("licence",)
+
+    def columns(self, snapshot: Snapshot) -> Sequence[Column]:
+        takes = np.array([["licence" in dict(shape.labels)] for shape in snapshot.shapes], np.int64)
+        return (Column("licences", takes, np.ones((len(snapshot.nodes), 1), np.int64)),)
+
+    def room(self, session: Session, request: Request) -> Int | None:
+        if "licence" not in dict(session.snapshot.shapes[request.shape].labels):
+            return None
+        return np.maximum(session.spare(request, 0, "licences"), 0)
+
+    def ceiling(self, session: Session, request: Request) -> Int:
+        has = "licence" in dict(session.snapshot.shapes[request.shape].labels)
+        return np.full(len(session.snapshot.nodes), 1 if has else 2**31)
+
+    def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
+        del session, request
+        return [(len(nodes), "without a licence left")]
+
+
+def test_what_a_plugin_counts_is_given_back_by_who_leaves_and_kept_by_a_promise() -> None:
+    """The plugin declares what a pod takes, and nothing else: the ledger does the rest."""
+    check_run(
+        """
+        node  n1    gpu=8
+        pod   low   gpu=1 label:licence=cad on=n1 controlled
+        pod   high  gpu=1 label:licence=cad priority=9 created=1m
+        pod   late  gpu=1 label:licence=cad created=70s
+        pod   other gpu=1 created=70s
+        """,
+        """
+        at 1m
+        evict low n1 for high: …
+        nominate high n1
+        at 1m10s
+        wait late 1 full: 0/1 nodes: 1 without a licence left
+        bind other n1
+        nominate high n1
+        at 1m30s
+        bind high n1
+        wait late 1 full: 0/1 nodes: 1 without a licence left
+        wait low 1 full: …
+        """,
+        with_plugin(Licences()),
+        until="1h",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NotOnN1(Plugin):
+    """A last word that looks at places: nobody starts on n1."""
+
+    name: ClassVar[str] = "not_on_n1"
+
+    def check(self, session: Session, unit: Unit, taken: Taken | None) -> Reason | None:
+        del unit
+        if taken is not None and (taken.nodes == session.snapshot.nodes.row["n1"]).any():
+            return Reason(Code.HELD, "nobody starts on n1")
+        return None
+
+
+def test_nobody_leaves_a_node_on_which_a_veto_lets_nobody_start() -> None:
+    """Pod low1 would be the first to go."""
+    check(
+        """
+        node  n1..n2  gpu=2
+        pod   low1    gpu=2 on=n1
+        pod   low2    gpu=2 on=n2 priority=1
+        pod   high    gpu=2 priority=9 created=1m
+        """,
+        """
+        evict low2 n2 for high: …
+        nominate high n2
+        cycle 2
+        bind high n2
+        """,
+        with_plugin(NotOnN1()),
+        cycles=2,
+    )
+
+
+def test_where_a_veto_forbids_the_only_place_nobody_leaves() -> None:
+    only = """
+        node   n1    gpu=2
+        queue  a     quota:gpu=0
+        queue  b     quota:gpu=2
+        pod    low   gpu=2 queue={} on=n1
+        pod    high  gpu=2 queue=b priority=9 created=1m
+        """
+    for queue in ("a", "b"):
+        check(only.format(queue), "wait high 1 full: …\ncycle 2\nwait high 1 full: …", with_plugin(NotOnN1()), cycles=2)
+
+
+def test_nobody_is_moved_away_from_a_node_on_which_a_veto_lets_nobody_start() -> None:
+    check(
+        """
+        node  n1  gpu=2
+        node  n2  gpu=3
+        pod   r1  gpu=1 on=n1 controlled
+        pod   r2  gpu=2 on=n2 controlled
+        pod   p   gpu=2 created=1m
+        """,
+        "wait p 1 full: …",
+        with_plugin(NotOnN1()),
+    )
