@@ -215,7 +215,8 @@ class FewPods(Plugin):
 
     def room(self, session: Session, request: Request) -> Int:
         pods = session.snapshot.axis.index[PODS]
-        return np.maximum(self.limit - session.snapshot.nodes.allocatable[:, pods] + session.spare(request, pods), 0)
+        left: Int = self.limit - session.snapshot.nodes.allocatable[:, pods] + session.spare(request, pods)
+        return left.clip(0)
 
     def ceiling(self, session: Session, request: Request) -> Int:
         del request
