@@ -6,7 +6,7 @@ from typing import Any
 
 from phalanx.engine.policy import Policy
 from phalanx.loop import Cycle, Loop
-from phalanx.model.events import NodeSeen, TaskSeen
+from phalanx.model.events import NodeSeen, TaskGone, TaskSeen
 from phalanx.model.node import Taint
 from phalanx.model.task import Task
 from phalanx.policy.load import load_policy
@@ -53,6 +53,10 @@ class Stage:
     def change(self, name: str, **fields: Any) -> None:
         """Change fields of a pod: `nominated="n1"` is a nomination that somebody wrote."""
         self.world.apply(TaskSeen(replace(self.pod(name), **fields)))
+
+    def lose(self, name: str) -> None:
+        """Let a pod be gone for good."""
+        self.world.apply(TaskGone(self.pod(name).uid))
 
     def taint(self, node: str, key: str = "broken") -> None:
         """Put a taint on a node that no pod tolerates by itself."""
