@@ -2,6 +2,8 @@
 
 import ast
 import re
+import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,28 @@ def test_a_plugin_is_one_file_named_after_its_class_and_documented(path: Path) -
     assert name in classes
     assert (ast.get_docstring(tree) or "").startswith(f"{name}: ")
     assert f"`{path.stem}`" in (ROOT / "docs" / "policy.md").read_text()
+
+
+def test_every_type_that_the_glossary_names_exists() -> None:
+    named = re.findall(r"`(phalanx\.[\w.]+)`", (ROOT / "docs" / "glossary.md").read_text("utf-8"))
+    assert len(named) > 60
+    assert [name for name in named if not _exists(name)] == []
+
+
+def _exists(name: str) -> bool:
+    module, _, attribute = name.rpartition(".")
+    try:
+        return hasattr(import_module(module), attribute) or import_module(name) is not None
+    except ImportError:
+        return False
+
+
+def test_the_engine_has_few_layers_and_its_top_floor_few_modules() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    [layers] = [one["layers"] for one in contracts if one.get("containers") == ["phalanx.engine"]]
+    assert len(layers) <= 9
+    top = [path for path in (ROOT / "src" / "phalanx" / "engine").glob("*.py") if path.name != "__init__.py"]
+    assert len(top) <= 10, sorted(path.name for path in top)
 
 
 def test_one_title_per_page() -> None:
