@@ -58,6 +58,25 @@ def test_the_engine_has_few_layers_and_its_top_floor_few_modules() -> None:
     assert len(top) <= 10, sorted(path.name for path in top)
 
 
+def test_the_picture_of_a_cycle_is_the_code() -> None:
+    picture = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("## One cycle")[2].partition("## Folders")[0]
+    steps = re.findall(
+        r"^([a-z_][\w.]+) ", picture.partition("engine/decide.py")[2].partition("loop.py")[0], re.MULTILINE
+    )
+    body = (ROOT / "src/phalanx/engine/decide.py").read_text("utf-8").partition("def deliberate")[2]
+    called = re.findall(rf"\b({'|'.join(map(re.escape, set(steps)))})\(", body)
+    assert called[: called.index("steps_of") + 1] == steps
+
+
+def test_files_that_the_pages_name_exist() -> None:
+    named = re.findall(r"`((?:engine|world|kube|sim|model|dialects|policy|cli)/[a-z_/]+\.py)`", _pages())
+    assert [name for name in named if not (ROOT / "src" / "phalanx" / name).exists()] == []
+
+
+def _pages() -> str:
+    return "".join((ROOT / name).read_text("utf-8") for name in ("ARCHITECTURE.md", "CONTRIBUTING.md"))
+
+
 def test_one_title_per_page() -> None:
     for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]:
         text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
