@@ -6,14 +6,17 @@ from phalanx.engine.decide import deliberate
 from phalanx.engine.invariants import Violation, check
 from phalanx.engine.policy import Policy
 from phalanx.model.axis import Int
-from phalanx.model.plan import Plan, Search
+from phalanx.model.plan import Bind, Evict, Plan, Search
 from phalanx.model.snapshot import Snapshot
+from phalanx.world.usage import Usage
 from phalanx.world.world import World
 
 #: How long a gang for which we made a broken plan is left alone.
 ERROR_REST = 300.0
 #: How many broken plans a cycle sets aside before it gives up.
 TRIES_MAX = 4
+#: What queues have is measured by cycles: at least so often where use is remembered, because it changes shares.
+MEASURE_PERIOD = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,9 @@ class Loop:
         self.policy = policy
         #: The last one.
         self.last: Cycle | None = None
+        #: Whether its plan changed what queues have, and the history of use that it measured.
+        self._changed = False
+        self._measured: Usage | None = None
 
     @property
     def policy(self) -> Policy:
@@ -56,11 +62,19 @@ class Loop:
 
     def due(self, now: float) -> str | None:
         """Return why a decision is due; None: it is not. The one rule of when to decide, for cluster and simulator."""
-        return self.world.due(now)
+        return self.world.due(now) or ("what queues have is measured" if self._unmeasured(now) else None)
+
+    def _unmeasured(self, now: float) -> bool:
+        """Tell whether the last cycle's figures of queues are old: it changed them itself, or long ago."""
+        queues = self.world.queues
+        if self.last is None or not queues.seen:
+            return False
+        old = queues.usage is not self._measured or abs(now - self.last.now) >= MEASURE_PERIOD
+        return self._changed or (queues.usage is not None and old)
 
     @property
     def next_due(self) -> float:
-        """Return when a decision is due although nothing changes; infinity: never."""
+        """Return when a decision is due although nothing changes, measuring apart; infinity: never."""
         return self.world.next_due
 
     def cycle(self, now: float, cause: str | None = None) -> Cycle:
@@ -87,6 +101,7 @@ class Loop:
                 found = Cycle(
                     now, cause, self.policy, snapshot, decision.shares, decision.plan, decision.searches, tuple(broken)
                 )
-                self.last = found
+                self.last, self._measured = found, self.world.queues.usage
+                self._changed = any(isinstance(step, Bind | Evict) for step in found.plan.steps)
                 return found
         raise AssertionError("unreachable: the last try returns or raises")

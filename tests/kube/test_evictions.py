@@ -6,8 +6,9 @@ import json
 import pytest
 
 from phalanx.kube.client import Reply
+from phalanx.kube.events import shown
 from phalanx.kube.evictions import Answer, Pace, answer_of
-from phalanx.kube.making_room import makings, shown
+from phalanx.kube.making_room import makings
 from phalanx.model.plan import Evict, Nominate, Plan
 
 BUDGET = {
@@ -58,14 +59,15 @@ def test_the_first_second_may_go_at_once_and_the_rest_keeps_its_distance(monkeyp
 
 def test_evictions_go_together_by_whom_they_are_for_and_those_for_nobody_by_their_own_gang() -> None:
     def step(name: str, whom: str | None) -> Evict:
-        return Evict(f"ns/{name}", name, "n1", "preempt", whom and f"ns/{whom}", "why", whom and f"gang/ns/{whom}")
+        leaves, key = f"gang/ns/{name.partition('-')[0]}", whom and f"gang/ns/{whom}"
+        return Evict(f"ns/{name}", name, "n1", "preempt", whom and f"ns/{whom}", "why", key, leaves)
 
     wanted = Nominate("ns/x-0", "x-0", "n1", "ns/x", "gang/ns/x")
     other = Nominate("ns/z-0", "z-0", "n1", "ns/z", "gang/ns/z")
     plan = Plan(1.0, (step("a", "x"), wanted, step("old-1", None), step("b", "y"), other, step("old-2", None)))
     found = [
         (one.gang, [evict.uid for evict in one.evicts], [nominate.uid for nominate in one.nominates])
-        for one in makings(plan, lambda evict: evict.uid.partition("-")[0])
+        for one in makings(plan)
     ]
     assert found == [("ns/x", ["a"], ["x-0"]), (None, ["old-1", "old-2"], []), ("ns/y", ["b"], [])]
 

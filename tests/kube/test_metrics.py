@@ -12,13 +12,19 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from phalanx import __version__
+from phalanx.engine.invariants import Violation
 from phalanx.kube.clock import Clock
 from phalanx.kube.kinds import PODS
 from phalanx.kube.log import Log
 from phalanx.kube.metrics import Metrics, _queues
 from phalanx.kube.scheduler import Scheduler
 from phalanx.kube.server import ListenError, serve_health
+from phalanx.loop import Cycle
 from phalanx.model.plan import Bind, Code, Plan, Reason, Wait
+
+
+def cycle(plan: Plan, *broken: Violation) -> Cycle:
+    return cast("Cycle", SimpleNamespace(plan=plan, broken=broken))
 
 
 def wait(gang: str, code: Code) -> Wait:
@@ -45,7 +51,7 @@ NOTHING = {
     "phalanx_cycle_seconds_sum": 0.0,
     **{
         f"phalanx_evictions_total{{{action},{outcome}}}": 0.0
-        for action in ("consolidate", "evict_stale", "preempt", "reclaim")
+        for action in ("consolidate", "evict_stale", "preempt", "reclaim", "step_back")
         for outcome in ("ok", "refused")
     },
     "phalanx_invariant_violations_total": 0.0,
@@ -67,8 +73,8 @@ def test_cycles_binds_and_what_waits_are_counted() -> None:
     metrics.live.leading = metrics.live.ready = lambda: True
     metrics.live.silence = lambda: {"Pod": 2.5, "Node": 40.0}
     waits = [wait("ml/a", Code.FULL), wait("ml/b", Code.FULL), wait("ml/c", Code.HELD)]
-    metrics.cycle(0.5, Plan(0.0, (Bind("ml/t", "u", "n1", "ml/d", "ml/d"), *waits)))
-    metrics.cycle(0.25, Plan(1.0, tuple(waits[1:])))
+    metrics.cycle(0.5, cycle(Plan(0.0, (Bind("ml/t", "u", "n1", "ml/d", "ml/d"), *waits))))
+    metrics.cycle(0.25, cycle(Plan(1.0, tuple(waits[1:])), Violation("no task is bound twice", ("ml/d",))))
     for outcome in ("ok", "ok", "refused"):
         metrics.bind(outcome)
     metrics.violation()
@@ -77,7 +83,7 @@ def test_cycles_binds_and_what_waits_are_counted() -> None:
         "phalanx_binds_total{refused}": 1.0,
         "phalanx_cycle_seconds_count": 2.0,
         "phalanx_cycle_seconds_sum": 0.75,
-        "phalanx_invariant_violations_total": 1.0,
+        "phalanx_invariant_violations_total": 2.0,
         "phalanx_leader": 1.0,
         "phalanx_pending_gangs{full}": 1.0,
         "phalanx_pending_gangs{held}": 1.0,

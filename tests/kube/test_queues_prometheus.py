@@ -78,9 +78,8 @@ class Desk:
 
     def usage(self) -> list[float]:
         """Return the part of the GPUs that each team used, as the next decision sees it."""
-        self.loop.cycle(self.watch.now())
-        assert self.loop.snapshot is not None
-        return [round(part, 3) for part in self.loop.snapshot.queues.usage[:, 0].tolist()]
+        cycle = self.loop.cycle(self.watch.now())
+        return [round(part, 3) for part in cycle.snapshot.queues.usage[:, 0].tolist()]
 
     def said(self) -> list[str]:
         return [line.split(" ", 1)[1] for line in self.lines.getvalue().splitlines()]
@@ -159,7 +158,7 @@ def test_what_prometheus_remembers_takes_the_place_of_what_we_saw(memory: str, e
         await source.look()
 
     tell(desk, story)
-    assert desk.status.due, "the next cycle must not wait for an event"
+    assert desk.loop.due(desk.watch.now()), "the next cycle must not wait for an event"
     assert desk.usage() == pytest.approx(expected, abs=0.01)
     assert desk.said() == []
 

@@ -106,9 +106,8 @@ class Desk:
         for _ in range(seconds):
             self.watch.time += 1
             each()
-            if self.loop.world.due(self.watch.now()) or self.queues.due:
+            if self.loop.due(self.watch.now()):
                 self.loop.cycle(self.watch.now())
-                self.queues.sampled()
             self.queues.flush()
 
     def status(self, name: str) -> dict[str, Any]:
@@ -229,8 +228,7 @@ def test_a_restart_begins_with_what_the_statuses_hold_and_does_not_write_it_agai
     desk.wait(300)
 
     def usage() -> list[float]:
-        assert desk.loop.snapshot is not None
-        found: list[float] = desk.loop.snapshot.queues.usage[:, 0].tolist()
+        found: list[float] = desk.loop.world.queues.table.usage[:, 0].tolist()
         return found
 
     assert desk.queues.write_history()

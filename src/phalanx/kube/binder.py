@@ -21,6 +21,7 @@ from phalanx.model.events import TaskSeen
 from phalanx.model.outcome import Result
 from phalanx.model.plan import Bind
 from phalanx.model.task import State, Task
+from phalanx.world.views import task_of
 from phalanx.world.world import World
 
 IN_FLIGHT = 48
@@ -146,7 +147,7 @@ class Binder:
             if now.node == bind.node:
                 return Settled(bind, Result.OK)
             return Settled(bind, Result.REFUSED, f"somebody else bound it to {now.node}")
-        before = self._world.tasks.get(bind.uid)
+        before = task_of(self._world, bind.uid)
         self._feed.put(PODS, raw)
         if before is None or not _same_wish(before, now):
             return Settled(bind, Result.REFUSED, "the pod changed meanwhile")

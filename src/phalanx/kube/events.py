@@ -9,9 +9,12 @@ from phalanx.kube.clock import Clock, micro_stamp
 from phalanx.kube.feed import Feed
 from phalanx.kube.kinds import PODS
 from phalanx.kube.writes import Write, Writes
+from phalanx.world.views import group_of, members_of
 from phalanx.world.world import World
 
 NOTE_MAX = 1024
+#: How many names a message has before it says "and n more".
+NAMED_MAX = 5
 
 
 @dataclass(slots=True)
@@ -47,12 +50,11 @@ class Events:
         self.writes.submit(Write("POST", path, msgspec.json.encode(body)))
 
     def _regarding(self, gang_key: str) -> dict[str, str] | None:
-        members = [self.world.tasks[uid] for uid in self.world.members.get(gang_key, {})]
+        members = members_of(self.world, gang_key)
         if not members:
             return None
         first = min(members, key=lambda task: (task.created, task.name))
-        owner = first.membership.owner if first.membership else None
-        seen = self.world.groups.get(owner) if owner else None
+        seen = group_of(self.world, gang_key)
         if seen is not None:
             kind, _, full = seen.owner.partition(" ")
             namespace, _, name = full.partition("/")
@@ -66,3 +68,9 @@ class Events:
             "kind": "Pod", "apiVersion": "v1", "name": known_pod.name, "namespace": known_pod.namespace,
             "uid": first.uid,
         }  # fmt: skip
+
+
+def shown(names: list[str]) -> str:
+    """Return the first few names."""
+    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return ", ".join(names[:NAMED_MAX]) + more

@@ -8,10 +8,7 @@ from enum import Enum
 import msgspec
 
 from phalanx.kube.client import Reply
-from phalanx.kube.feed import Feed, Known
-from phalanx.kube.kinds import PODS
-from phalanx.kube.writes import Write, Writes
-from phalanx.model.task import Task
+from phalanx.kube.feed import Known
 
 
 class Answer(Enum):
@@ -51,13 +48,6 @@ def request_of(known: Known) -> tuple[str, bytes]:
         "deleteOptions": {"preconditions": {"uid": known.uid}},
     }  # fmt: skip
     return f"/api/v1/namespaces/{known.namespace}/pods/{known.name}/eviction", msgspec.json.encode(body)
-
-
-def evict(writes: Writes, feed: Feed, task: Task) -> None:
-    """Queue the eviction of one pod. A budget that forbids it answers 429, and it is tried again."""
-    known = feed.of(PODS, task.uid)
-    if known is not None:
-        writes.submit(Write("POST", *request_of(known)))
 
 
 class Pace:

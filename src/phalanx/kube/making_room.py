@@ -2,7 +2,7 @@
 
 First the places are written on the pods of the gang for which room is made: whatever happens to us after that, the
 next scheduler keeps them. Then its victims are asked to leave, those under a disruption budget first and one by one.
-After a refusal nobody else leaves for that gang: what was kept for it is given back, and it rests.
+After a refusal nobody else leaves for that gang: it rests, and the next cycle gives up what was promised to it.
 """
 
 import asyncio
@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from phalanx.engine.eviction.step_back import STEP_BACK
 from phalanx.kube.client import MERGE_PATCH, Client, Reply, Unanswered
 from phalanx.kube.clock import Clock
-from phalanx.kube.events import Events
+from phalanx.kube.events import Events, shown
 from phalanx.kube.evictions import Answer, Pace, answer_of, request_of
 from phalanx.kube.feed import Feed
 from phalanx.kube.kinds import PODS
@@ -22,8 +23,8 @@ from phalanx.kube.nominations import request_of as nomination_of
 from phalanx.model.outcome import Evicted, Result
 from phalanx.model.plan import Evict, Nominate, Plan
 from phalanx.model.task import State
-from phalanx.world.gangs import gang_key
 from phalanx.world.indexes import subtract
+from phalanx.world.views import task_of
 from phalanx.world.world import World
 
 #: As many at once: with 32 an API server on two cores had time left, and a reclaim took an eighth longer.
@@ -32,15 +33,16 @@ TRIES_MAX = 6
 PAUSE_MAX = 10.0
 #: A gang for which an eviction was refused rests: 5, 10, 20 … seconds.
 REST, REST_MAX = 5.0, 300.0
-#: How many names a message has before it says "and n more".
-NAMED_MAX = 5
 #: What an event on a victim is called.
-RULES = {"preempt": "Preempted", "reclaim": "Reclaimed", "consolidate": "Consolidated", "evict_stale": "StaleGang"}
+RULES = {
+    "preempt": "Preempted", "reclaim": "Reclaimed", "consolidate": "Consolidated", "evict_stale": "StaleGang",
+    STEP_BACK: "SteppedBack",
+}  # fmt: skip
 
 
 @dataclass(slots=True)
 class Making:
-    """Who leaves for one gang, or (no key) because his own gang is broken."""
+    """Who leaves for one gang, or (no key) because the victims' own gang is broken."""
 
     gang: str | None
     key: str | None
@@ -89,7 +91,7 @@ class MakingRoom:
 
     def submit(self, plan: Plan) -> None:
         """Take the evictions of a plan; never waits."""
-        for making in makings(plan, self._victims_gang):
+        for making in makings(plan):
             self._say(making)
             self.under_way[making.key or ""] += 1
             self.calm.clear()
@@ -100,10 +102,6 @@ class MakingRoom:
         async with asyncio.TaskGroup() as group:
             while True:
                 group.create_task(self._carry_out(await self._waiting.get()))
-
-    def _victims_gang(self, step: Evict) -> str:
-        task = self._world.tasks.get(step.uid)
-        return gang_key(task) if task is not None else step.uid
 
     async def _carry_out(self, making: Making) -> None:
         async with self._turn:
@@ -141,7 +139,7 @@ class MakingRoom:
 
     def _wanted(self, step: Nominate) -> bool:
         """Tell whether a place is still to be kept: the pod waits, and no later plan found another."""
-        task = self._world.tasks.get(step.uid)
+        task = task_of(self._world, step.uid)
         waits = task is not None and task.state is State.PENDING and task.nominated == step.node
         return waits and self._fence() and self._feed.of(PODS, step.uid) is not None
 
@@ -210,19 +208,18 @@ class MakingRoom:
             return None
 
     def _give_up(self, making: Making, why: str) -> None:
-        """Give back what was kept for the gang, and let it rest."""
-        gone = f"already evicted for it: {shown(making.left)}" if making.left else "nobody was evicted for it"
-        if making.key is None:
-            self._log.say("eviction-refused", why=why)
-            return
+        """Let a gang rest after a refusal; the next cycle gives up what is promised to it."""
         self._log.say("eviction-refused", gang=making.gang, why=why, evicted=len(making.left))
-        for step in making.nominates:
-            task = self._world.tasks.get(step.uid)
-            if task is not None and task.state is State.PENDING and task.nominated == step.node:
-                self._world.nominate(step.uid, None)
+        now, first = self._clock.now(), making.evicts[0]
+        if making.key is None:
+            if first.action == STEP_BACK:
+                # A gang that rested is given the whole deadline again before it is asked to step back once more.
+                self._world.rest(first.victim_key, now + REST, why)
+            return
         times = self._refusals[making.key] = self._refusals.get(making.key, 0) + 1
         rest = min(REST * 2.0 ** (times - 1), REST_MAX)
-        self._world.rest(making.key, self._clock.now() + rest, why)
+        self._world.rest(making.key, now + rest, why, forfeits=True)
+        gone = f"already evicted for it: {shown(making.left)}" if making.left else "nobody was evicted for it"
         self._events.tell(making.key, "Warning", "EvictionRefused", "Evicting", f"{why}; {gone}")
 
     def _tell_victim(self, making: Making, step: Evict) -> None:
@@ -235,21 +232,24 @@ class MakingRoom:
 
     def _say(self, making: Making) -> None:
         """One line per gang for which room is made."""
-        first = making.evicts[0]
-        whom = {} if making.gang is None else {"gang": making.gang}
+        first, count = making.evicts[0], len(making.evicts)
         victims = shown([step.task for step in making.evicts])
-        self._log.say("making-room", **whom, action=first.action, evicts=len(making.evicts), victims=victims)
+        if first.action == STEP_BACK:
+            self._log.say("stepping-back", pods=count, victims=victims, why=first.reason)
+            self._events.tell(first.victim_key, "Warning", "GangIncomplete", "Evicting", first.reason)
+            return
+        self._log.say("making-room", gang=making.gang, action=first.action, evicts=count, victims=victims)
         if making.key is not None:
-            note = f"{len(making.evicts)} pods are asked to leave for it ({first.action}): {victims}"
+            note = f"{count} pods are asked to leave for it ({first.action}): {victims}"
             self._events.tell(making.key, "Normal", "MakingRoom", "Evicting", note)
 
 
-def makings(plan: Plan, gang_of: Callable[[Evict], str]) -> list[Making]:
+def makings(plan: Plan) -> list[Making]:
     """Return the evictions of a plan by whom they are for; those for nobody by the gang that they leave."""
     found: dict[tuple[str | None, str], Making] = {}
     for step in plan.steps:
         if isinstance(step, Evict):
-            place = (step.gang_key, "" if step.gang_key is not None else gang_of(step))
+            place = (step.gang_key, "" if step.gang_key is not None else step.victim_key)
             found.setdefault(place, Making(step.beneficiary, step.gang_key)).evicts.append(step)
     leaving = {step.uid: making for making in found.values() for step in making.evicts}
     for step in plan.steps:
@@ -258,9 +258,3 @@ def makings(plan: Plan, gang_of: Callable[[Evict], str]) -> list[Making]:
         elif isinstance(step, Nominate) and (step.gang_key, "") in found:
             found[step.gang_key, ""].nominates.append(step)
     return list(found.values())
-
-
-def shown(names: list[str]) -> str:
-    """Return the first few names."""
-    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
-    return ", ".join(names[:NAMED_MAX]) + more

@@ -22,11 +22,13 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from phalanx import __version__
+from phalanx.engine.eviction.step_back import STEP_BACK
 from phalanx.engine.policy import TAKING
 from phalanx.kube.queue_figures import QueueFigures
+from phalanx.loop import Cycle
 from phalanx.model.axis import unit
 from phalanx.model.outcome import Result
-from phalanx.model.plan import Code, Plan
+from phalanx.model.plan import Code
 from phalanx.model.queue import UNLIMITED
 
 # A cycle is milliseconds; a person notices a second.
@@ -81,7 +83,7 @@ class Metrics:
         )  # fmt: skip
         self._evictions = {
             (action, result): evictions.labels(action=action, outcome=result.value)
-            for action in sorted({*TAKING, "evict_stale"})
+            for action in sorted({*TAKING, "evict_stale", STEP_BACK})
             for result in (Result.OK, Result.REFUSED)
         }
         self._violations = Counter(
@@ -90,11 +92,12 @@ class Metrics:
         self._registry.register(_Scraped(self.live))
         ProcessCollector(registry=self._registry)
 
-    def cycle(self, seconds: float, plan: Plan) -> None:
-        """Count one cycle."""
+    def cycle(self, seconds: float, cycle: Cycle) -> None:
+        """Count one cycle, and the plans that broke a promise before its own."""
         self._cycles.observe(seconds)
+        self._violations.inc(len(cycle.broken))
         pending = dict.fromkeys(Code, 0)
-        for wait in plan.waits:
+        for wait in cycle.plan.waits:
             pending[wait.reason.code] += 1
         self.live.pending = pending
 

@@ -5,8 +5,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from phalanx.engine.policy import Policy
 from phalanx.kube.client import Client, Unanswered
+from phalanx.kube.clock import stamp
 from phalanx.policy.load import PolicyError, parse_policy
 
 #: How often the source is looked at. A read, never a write.
@@ -94,3 +97,12 @@ class PolicyWatch:
         else:
             if self._use is not None:
                 self._use(policy)
+
+
+def policy_condition(now: float, message: str, *, valid: bool) -> bytes:
+    """Return the patch that says on our own pod whether the last policy that was read is in force."""
+    condition = {
+        "type": "phalanx.dev/PolicyValid", "status": "True" if valid else "False",
+        "reason": "Loaded" if valid else "Refused", "message": message[:1024], "lastTransitionTime": stamp(now),
+    }  # fmt: skip
+    return msgspec.json.encode({"status": {"conditions": [condition]}})

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phalanx.engine.policy import Policy
+from phalanx.loop import Cycle
 from phalanx.model.axis import Int
 from phalanx.model.queue_table import QueueTable
-from phalanx.model.snapshot import Snapshot
 from phalanx.world.queue_rows import sum_up
 
 
@@ -26,11 +25,10 @@ class QueueFigures:
     stranded: Mapping[str, int]
 
 
-def queue_figures(snapshot: Snapshot, policy: Policy) -> QueueFigures:
-    """Return the figures of a snapshot."""
-    table, gangs = snapshot.queues, snapshot.gangs
-    entitled = policy.share is not None and bool(table.resources)
-    share = policy.share.deserved(snapshot) if policy.share is not None and entitled else np.zeros_like(table.quota)
+def queue_figures(cycle: Cycle) -> QueueFigures:
+    """Return the figures of a cycle."""
+    table, gangs = cycle.snapshot.queues, cycle.snapshot.gangs
+    share = cycle.shares if cycle.shares is not None else np.zeros_like(table.quota)
     inside = gangs.queue >= 0
     counts = np.bincount(gangs.queue[inside], minlength=len(table))[:, np.newaxis]
     pending = sum_up(counts, table.parent, table.depth, ~table.leaf[:, np.newaxis])[:, 0]

@@ -5,7 +5,6 @@ every second, so it has a pace of its own: all queues together, at most once a m
 differs in its third digit, or when so much time has passed that a restart would miss it. KAI's Queues are read alone.
 """
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,6 @@ from typing import Any
 import msgspec
 
 from phalanx.dialects.queues import KIND, VERSION
-from phalanx.engine.policy import Policy
 from phalanx.kube.clock import Clock, stamp
 from phalanx.kube.events import Events
 from phalanx.kube.feed import Feed, Known, object_name
@@ -31,8 +29,7 @@ from phalanx.kube.queue_status import (
     with_ready,
 )
 from phalanx.kube.writes import Write, Writes
-from phalanx.loop import Loop
-from phalanx.model.snapshot import Snapshot
+from phalanx.loop import Cycle, Loop
 from phalanx.model.usage import Memory
 from phalanx.world.usage import Usage
 from phalanx.world.usage_text import SLOTS
@@ -71,28 +68,17 @@ class QueueStatus:
         self._announced: dict[str, tuple[str, str]] = {}
         self._look_at = 0.0
         self._postponed = False
-        self._sampled_at = clock.monotonic()
         self._past = _Past(at=clock.monotonic())
-        self._figures: tuple[Snapshot, Policy, QueueFigures] | None = None
+        self._figures: tuple[Cycle, QueueFigures] | None = None
 
     def figures(self) -> QueueFigures | None:
         """Return the queues as of the last cycle; None before the first one."""
-        snapshot, policy = self._loop.snapshot, self._loop.policy
-        if snapshot is None:
+        cycle = self._loop.last
+        if cycle is None:
             return None
-        if self._figures is None or self._figures[0] is not snapshot or self._figures[1] is not policy:
-            self._figures = snapshot, policy, queue_figures(snapshot, policy)
-        return self._figures[2]
-
-    @property
-    def due(self) -> bool:
-        """Tell whether so much time has passed that what was used may change who is entitled to what."""
-        remembers = self._queues.usage is not None and bool(self._queues.seen)
-        return remembers and self._clock.monotonic() - self._sampled_at >= USAGE_PACE
-
-    def sampled(self) -> None:
-        """Note that a cycle took a sample."""
-        self._sampled_at = self._clock.monotonic()
+        if self._figures is None or self._figures[0] is not cycle:
+            self._figures = cycle, queue_figures(cycle)
+        return self._figures[1]
 
     def recall(self) -> None:
         """Begin with the history that the statuses hold: whoever led before us wrote it down there."""
@@ -110,9 +96,7 @@ class QueueStatus:
         """Begin with a history of all queues; return a sentence if it cannot be used."""
         if self._queues.usage is None:
             return "the policy remembers nothing"
-        why = self._begin(self._queues.usage.memory).load(text)
-        self._sampled_at = -math.inf
-        return why
+        return self._begin(self._queues.usage.memory).load(text)
 
     def _begin(self, memory: Memory) -> Usage:
         """Forget what was measured: two histories of the same time would not add up."""
@@ -126,7 +110,7 @@ class QueueStatus:
         known, now = self._feed.known.get(QUEUES, {}), self._clock.monotonic()
         if now < self._look_at or not (known or self._told_at):
             return
-        if self._loop.world.due(self._clock.now()) and not self._postponed:
+        if self._loop.due(self._clock.now()) and not self._postponed:
             # What the last cycle decided is not in its own figures; the next one's, which is about to come, have it.
             self._postponed = True
             return
@@ -144,11 +128,12 @@ class QueueStatus:
     def write_history(self) -> bool:
         """Write down what was used until now, whatever the pace; tell whether there was anything to write."""
         usage, known = self._queues.usage, self._feed.known.get(QUEUES, {})
-        if usage is None or not known or self._loop.snapshot is None:
-            return False
-        self._loop.snapshot = self._loop.world.compile(self._clock.now())
-        self._past.exports = self._exports(usage, [queue.name for queue in self._loop.snapshot.queues.queues])
         figures, now = self.figures(), self._clock.monotonic()
+        if usage is None or not known or figures is None:
+            return False
+        # A snapshot measures; nothing is decided on it.
+        self._loop.world.compile(self._clock.now())
+        self._past.exports = self._exports(usage, [queue.name for queue in self._queues.table.queues])
         for queue in known.values():
             self._tell(queue, figures, now)
         return True

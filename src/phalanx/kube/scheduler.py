@@ -10,15 +10,12 @@ import gc
 import os
 from dataclasses import dataclass
 
-import msgspec
-
 from phalanx.engine.invariants import Violation
 from phalanx.engine.policy import Policy
 from phalanx.kube.binder import Binder, Settled
 from phalanx.kube.client import MERGE_PATCH, Client
-from phalanx.kube.clock import Clock, stamp
+from phalanx.kube.clock import Clock
 from phalanx.kube.events import Events
-from phalanx.kube.evictions import evict
 from phalanx.kube.feed import Feed
 from phalanx.kube.groups import GroupStatus
 from phalanx.kube.leader import Leader
@@ -26,16 +23,17 @@ from phalanx.kube.log import Log
 from phalanx.kube.making_room import MakingRoom
 from phalanx.kube.metrics import Metrics
 from phalanx.kube.nominations import Nominations
-from phalanx.kube.policy_source import Source
+from phalanx.kube.policy_source import Source, policy_condition
 from phalanx.kube.queues import QueueStatus
 from phalanx.kube.reflector import Reflector
 from phalanx.kube.status import Status
-from phalanx.kube.waves import Waves
 from phalanx.kube.writes import Write, Writes
 from phalanx.loop import Loop
 from phalanx.model.outcome import Bound, Result
 from phalanx.model.plan import Bind, Plan
+from phalanx.model.snapshot import WAVE_DEADLINE
 from phalanx.model.task import State
+from phalanx.world.views import task_of
 from phalanx.world.world import World
 
 #: Events that arrive together are decided together; a person does not notice this much.
@@ -52,7 +50,7 @@ class Settings:
 
     identity: str
     controller: str = "phalanx"
-    wave_deadline: float = 120.0
+    wave_deadline: float = WAVE_DEADLINE
     #: Evictions per second. The API server of two shared cores answers about 500 of them in that time.
     eviction_rate: float = 500.0
 
@@ -65,6 +63,7 @@ class Scheduler:
     ) -> None:  # fmt: skip
         self.clock = Clock()
         self.world = World(policy.label_keys)
+        self.world.wave_deadline = settings.wave_deadline
         self.loop = Loop(self.world, policy)
         self.feed = Feed(self.world, policy.scheduler_names)
         self.leader = leader
@@ -75,12 +74,10 @@ class Scheduler:
         self.stopped = False
         #: Set when the process was asked to stop: no new decisions, binds on their way may finish.
         self.leaving = False
-        self._settings = settings
         self._wake = asyncio.Event()
         self._refusals: dict[str, int] = {}
         #: Binds that were on their way when we lost the right to write: they keep their charge.
         self._unsettled: list[Bind] = []
-        self.waves = Waves(settings.wave_deadline)
         self.binder = Binder(client, self.feed, self.world, policy.scheduler_names, self.may_write, self._settled, log)
         self.writes = Writes(client, self.may_write, lambda: not (self.binder.idle and self.room.idle), log)
         self.events = Events(self.world, self.feed, self.writes, self.clock, settings.controller, settings.identity)
@@ -88,7 +85,7 @@ class Scheduler:
             client, self.feed, self.world, self.events, self.clock, metrics, log,
             self.may_write, self._wake.set, settings.eviction_rate,
         )  # fmt: skip
-        self.nominations = Nominations(self.world, self.feed, self.writes, self.events, self.clock, log)
+        self.nominations = Nominations(self.world, self.feed, self.writes, self.events, log)
         self.groups = GroupStatus(self.world, self.feed, self.writes, self.clock)
         self.status = Status(self.world, self.feed, self.writes, self.events, self.clock, self.groups.tell)
         self.queues = QueueStatus(self.loop, self.feed, self.writes, self.events, self.clock, log)
@@ -132,15 +129,9 @@ class Scheduler:
     def _own_condition(self, *, valid: bool, message: str) -> None:
         """Put it on our own pod too, if we run in one (POD_NAME and POD_NAMESPACE say which)."""
         name, namespace = os.environ.get("POD_NAME"), os.environ.get("POD_NAMESPACE")
-        if not name or not namespace:
-            return
-        condition = {
-            "type": "phalanx.dev/PolicyValid", "status": "True" if valid else "False",
-            "reason": "Loaded" if valid else "Refused", "message": message[:1024],
-            "lastTransitionTime": stamp(self.clock.now()),
-        }  # fmt: skip
-        body = msgspec.json.encode({"status": {"conditions": [condition]}})
-        self.writes.submit(Write("PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}/status", body, MERGE_PATCH))
+        if name and namespace:
+            body = policy_condition(self.clock.now(), message, valid=valid)
+            self.writes.submit(Write("PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}/status", body, MERGE_PATCH))
 
     def take_history(self, text: dict[str, object]) -> str | None:
         """Decide by another history from the next cycle on; return a sentence if it cannot be used."""
@@ -210,6 +201,7 @@ class Scheduler:
                 self._ask_again()
                 started = self.clock.monotonic()
                 self.cycle()
+                self.nominations.follow(self.room.under_way)
                 self.queues.flush()
                 await self._gather(self.clock.monotonic() - started)
 
@@ -229,23 +221,19 @@ class Scheduler:
     def _ask_again(self) -> None:
         """Send the binds of which we do not know what became of them once more: what landed answers 409."""
         again, self._unsettled = self._unsettled, []
-        tasks = self.world.tasks
+        found = ((bind, task_of(self.world, bind.uid)) for bind in again)
         self.binder.submit([
-            bind for bind in again
-            if bind.uid in tasks and tasks[bind.uid].state is State.BINDING and tasks[bind.uid].node == bind.node
+            bind for bind, task in found if task and task.state is State.BINDING and task.node == bind.node
         ])  # fmt: skip
 
     def cycle(self) -> None:
-        """Decide once and hand over."""
+        """Decide once, if that is due, and hand over."""
         started, now = self.clock.monotonic(), self.clock.now()
-        self.waves.review(self.world, started)
-        self._step_back(started)
-        self.nominations.review()
-        if not (self.world.due(now) or self.queues.due):
+        cause = self.loop.due(now)
+        if cause is None:
             return
         try:
-            plan = self.loop.cycle(now)
-            self.queues.sampled()
+            cycle = self.loop.cycle(now, cause)
         except Violation as violation:
             self._stop(violation)
             return
@@ -253,14 +241,16 @@ class Scheduler:
             self.log.say("cycle-failed", why=f"{type(error).__name__}: {error}", then="nothing was decided")
             self.metrics.violation()
             return
-        for broken in self.loop.violations:
-            self.metrics.violation()
+        self.metrics.cycle(self.clock.monotonic() - started, cycle)
+        for broken in cycle.broken:
             self.log.say("plan-set-aside", promise=broken.promise, gangs=", ".join(broken.gangs[:4]))
-        self.loop.violations.clear()
-        self.metrics.cycle(self.clock.monotonic() - started, plan)
+        self._carry_out(cycle.plan)
+
+    def _carry_out(self, plan: Plan) -> None:
+        """Hand every step to whoever carries it out or tells of it."""
         self.binder.submit(plan.binds)
         self.room.submit(plan)
-        self.nominations.update(self.room.under_way)
+        self.nominations.submit(plan)
         self.status.update(plan)
         self._say(plan)
 
@@ -270,16 +260,6 @@ class Scheduler:
         self.metrics.violation()
         self.log.say("invariant-broken", promise=str(violation), then="binding stops until everything is listed anew")
         self.relist()
-
-    def _step_back(self, now: float) -> None:
-        """Evict the members of gangs that could not be completed in time."""
-        for key, tasks in self.waves.overdue(self.world, now):
-            name = tasks[0].membership.gang if tasks[0].membership else tasks[0].full_name
-            self.log.say("stepping-back", gang=name, pods=len(tasks), why="not whole before its deadline")
-            note = "not whole before its deadline: stepping back"
-            self.events.tell(key, "Warning", "GangIncomplete", "Evicting", note)
-            for task in tasks:
-                evict(self.writes, self.feed, task)
 
     def _settled(self, settled: Settled) -> None:
         """Take in one outcome, at once: the next cycle must see it."""

@@ -18,6 +18,7 @@ from phalanx.kube.kinds import PODS
 from phalanx.kube.writes import Write, Writes
 from phalanx.model.plan import Code, Plan, Reason, Wait
 from phalanx.model.task import State
+from phalanx.world.views import members_of, task_of
 from phalanx.world.world import World
 
 PERIOD = 60.0
@@ -100,8 +101,8 @@ class Status:
     def _tell(self, wait: Wait, *, news: bool) -> None:
         reason, message = REASONS[wait.reason.code], _short(str(wait.reason))
         written = False
-        for uid in sorted(self._world.members.get(wait.gang_key, {})):
-            if self._world.tasks[uid].state is State.PENDING and self._pod(uid, reason, message):
+        for task in members_of(self._world, wait.gang_key):
+            if task.state is State.PENDING and self._pod(task.uid, reason, message):
                 written = True
         if news and written:
             self._events.tell(wait.gang_key, "Warning", _event_reason(wait.reason.code), "Scheduling", message)
@@ -120,7 +121,7 @@ class Status:
         path = f"/api/v1/namespaces/{known.namespace}/pods/{known.name}/status"
 
         def pending() -> bool:
-            task = self._world.tasks.get(uid)
+            task = task_of(self._world, uid)
             return task is not None and task.state is State.PENDING
 
         self._writes.submit(Write("PATCH", path, body, MERGE_PATCH, still_true=pending))

@@ -1,4 +1,4 @@
-"""Writes that nobody waits for: conditions, events, evictions. They give way to binds and are never lost silently."""
+"""Writes that nobody waits for: conditions, events, nominations. They give way to binds and are never lost silently."""
 
 import asyncio
 from collections import deque

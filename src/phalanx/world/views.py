@@ -1,0 +1,31 @@
+"""Views: what others read of the world. Nothing here changes it."""
+
+from phalanx.model.events import GroupsSeen
+from phalanx.model.task import Task
+from phalanx.world.world import World
+
+
+def task_of(world: World, uid: str) -> Task | None:
+    """Return a task as the world has it; None: it is not there."""
+    return world.tasks.get(uid)
+
+
+def members_of(world: World, gang_key: str) -> list[Task]:
+    """Return the members of a gang, sorted by uid."""
+    return [world.tasks[uid] for uid in sorted(world.members.get(gang_key, {}))]
+
+
+def nominated_of(world: World) -> list[Task]:
+    """Return the waiting tasks of ours to which a node is nominated."""
+    found = (world.tasks[uid] for uids in world.nominated.values() for uid in uids)
+    return [task for task in found if task.ours]
+
+
+def group_of(world: World, gang_key: str) -> GroupsSeen | None:
+    """Return the object that describes a gang; None: its members say it themselves, or it is not there.
+
+    Members of one gang refer to one object, because its kind and name are part of the key.
+    """
+    uid = next(iter(world.members.get(gang_key, {})), None)
+    said = world.tasks[uid].membership if uid is not None else None
+    return world.groups.get(said.owner) if said is not None and said.owner is not None else None
