@@ -5,13 +5,15 @@ from typing import Any
 
 import pytest
 
+from phalanx.dialects.kai.pods import FIELDS
 from phalanx.model.events import GroupsSeen, PriorityClassSeen, Refused
 from phalanx.model.gang import Gang, Group, Membership, Subgroup
+from phalanx.model.reference import Reference
 from phalanx.model.task import Shape, Task
 from phalanx.world.gangs import assemble, gang_key
 from phalanx.world.groups import look_up
 
-OWNER = "PodGroup.scheduling.run.ai ml/train"
+OWNER = Reference("PodGroup.scheduling.run.ai", "ml/train")
 FIELD = "metadata.annotations[pod-group-name]"
 PART = "metadata.labels[kai.scheduler/subgroup-name]"
 KAI: dict[str, Any] = {"priority_absent": 50, "fixed_from": 100}
@@ -19,7 +21,7 @@ TREE = (Subgroup("eval", 1), Subgroup("train", 0, (Subgroup("leader", 1), Subgro
 
 
 def pod(name: str, subgroup: str | None = None, **more: Any) -> Task:
-    said = Membership("ml/train", None, subgroup=subgroup, owner=OWNER, group="train")
+    said = Membership("ml/train", None, subgroup=subgroup, owner=OWNER, group="train", fields=FIELDS)
     return Task(f"u-{name}", "ml", name, Shape((("pods", 1),), priority=7), membership=said, created=9.0, **more)
 
 

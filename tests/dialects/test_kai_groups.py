@@ -11,6 +11,7 @@ from phalanx.dialects.mistakes import NAME_ALLOWED
 from phalanx.dialects.read import read
 from phalanx.model.events import GroupsSeen, Refused
 from phalanx.model.gang import Group, Subgroup, leaves
+from phalanx.model.reference import Reference
 
 API = "scheduling.run.ai/v2alpha2"
 KIND = "PodGroup.scheduling.run.ai"
@@ -42,7 +43,7 @@ def test_a_pod_group_is_one_group_with_its_queue_and_its_priority_class() -> Non
         preemptible=True, fixed_from=100, created=1_793_534_400.0,
     )  # fmt: skip
     meta = {"uid": "g-1", "generation": 5, "creationTimestamp": "2026-11-01T12:00:00Z"}
-    assert read(document(spec, **meta), []) == GroupsSeen(f"{KIND} ml/train", (expected,), API, "g-1", 5)
+    assert read(document(spec, **meta), []) == GroupsSeen(Reference(KIND, "ml/train"), (expected,), API, "g-1", 5)
 
 
 def test_what_is_left_out_has_the_defaults_of_kai() -> None:

@@ -8,6 +8,7 @@ from phalanx.dialects.mistakes import NAME_ALLOWED
 from phalanx.dialects.read import read
 from phalanx.model.events import Refused, TaskSeen
 from phalanx.model.gang import Membership
+from phalanx.model.reference import Reference
 from phalanx.model.task import Hold, Task
 
 GROUP = "PodGroup.scheduling.run.ai"
@@ -40,14 +41,14 @@ def task(
 @pytest.mark.parametrize("scheduler", ["kai-scheduler", "phalanx"])
 def test_the_annotation_names_a_pod_group_of_the_same_namespace(scheduler: str) -> None:
     found = task({"kai.scheduler/subgroup-name": "workers"}, {"pod-group-name": "pg-train"}, scheduler)
-    owner = f"{GROUP} ml/pg-train"
+    owner = Reference(GROUP, "ml/pg-train")
     assert found.membership == Membership("ml/pg-train", None, subgroup="workers", owner=owner, group="pg-train")
     assert found.hold is None
 
 
 def test_wishes_of_ours_add_to_what_the_pod_group_says() -> None:
     found = task(annotations={"pod-group-name": "g", "phalanx.dev/patience": "10m"})
-    assert found.membership == Membership("ml/g", None, owner=f"{GROUP} ml/g", group="g", patience=600.0)
+    assert found.membership == Membership("ml/g", None, owner=Reference(GROUP, "ml/g"), group="g", patience=600.0)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from phalanx.dialects.mistakes import NAME_ALLOWED
 from phalanx.dialects.read import read, read_json
 from phalanx.model.events import QueueSeen, Refused
 from phalanx.model.queue import UNLIMITED, Queue, Terms
+from phalanx.model.reference import Reference
 
 API = "scheduling.phalanx.dev/v1alpha1"
 WEIGHT = "a number from 0 to 1000000 with at most 3 decimals"
@@ -55,7 +56,7 @@ def of(spec: Any) -> Queue:
 def refused(spec: Any) -> tuple[str, str]:
     event = read(queue(spec), [])
     assert isinstance(event, Refused), event
-    assert event.object == "Queue team-a"
+    assert event.object == Reference("Queue", "team-a")
     return event.field, event.message
 
 

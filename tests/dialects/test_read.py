@@ -13,6 +13,7 @@ from phalanx.dialects.mistakes import NAME_ALLOWED
 from phalanx.dialects.read import read, read_json
 from phalanx.model.axis import AMOUNT_MAX
 from phalanx.model.events import Event, NamespaceSeen, NodeSeen, Refused, TaskSeen
+from phalanx.model.reference import Reference
 from phalanx.model.task import Hold, State
 
 EVENTS = (TaskSeen, NodeSeen, NamespaceSeen, Refused)
@@ -256,7 +257,7 @@ def test_an_item_of_a_list_does_not_say_its_kind() -> None:
     good, refused = (read_json("Node", json.dumps(one).encode(), []) for one in (bare, bad))
     assert good == read(NODE, [])
     assert isinstance(refused, Refused)
-    assert (refused.object, refused.field) == ("Node n", "status.allocatable.cpu")
+    assert (refused.object, refused.field) == (Reference("Node", "n"), "status.allocatable.cpu")
 
 
 @pytest.mark.parametrize(

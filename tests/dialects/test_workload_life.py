@@ -11,6 +11,7 @@ from phalanx.model.events import Event, GroupsGone, GroupsSeen, NodeSeen, Refuse
 from phalanx.model.gang import Condition, Membership
 from phalanx.model.node import Node
 from phalanx.model.outcome import Bound, Result
+from phalanx.model.reference import Reference
 from phalanx.model.task import Shape, Task
 from phalanx.policy.load import load_policy
 from phalanx.world.world import World
@@ -18,7 +19,9 @@ from phalanx.world.world import World
 API = "scheduling.k8s.io"
 VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1")
 EVERY_VERSION = pytest.mark.parametrize("version", VERSIONS)
-OWNERS = {"v1alpha1": "Workload ml/train", "v1alpha2": "PodGroup ml/train", "v1beta1": "PodGroup ml/train"}
+OWNERS = {"v1alpha1": Reference("Workload", "ml/train")} | dict.fromkeys(
+    VERSIONS[1:], Reference("PodGroup", "ml/train")
+)
 NAMES = {"v1alpha1": "train/workers", "v1alpha2": "train", "v1beta1": "train"}
 FIELDS = {"v1alpha1": "workloadRef.name"} | dict.fromkeys(VERSIONS[1:], "schedulingGroup.podGroupName")
 MISSING = {version: f"spec.{FIELDS[version]}: there is no {OWNERS[version]}".replace("ml/", "") for version in VERSIONS}
@@ -53,7 +56,7 @@ def described(version: str, minimum: int | None = 4, *, uid: str = "u1", namespa
         inside = {"podGroups": [{"name": "workers", "policy": policy}]}  # type: ignore[dict-item]
     event = read(
         {
-            "apiVersion": f"{API}/{version}", "kind": OWNERS[version].split()[0],
+            "apiVersion": f"{API}/{version}", "kind": OWNERS[version].kind,
             "metadata": {"name": "train", "namespace": namespace, "uid": uid}, "spec": {**inside, **spec},
         },
         ["phalanx"],
@@ -138,7 +141,7 @@ def test_a_group_of_another_namespace_is_not_theirs(version: str) -> None:
 @EVERY_VERSION
 def test_an_object_that_cannot_be_read_holds_its_pods_and_says_why(version: str) -> None:
     cluster = Cluster()
-    kind, _, name = OWNERS[version].partition(" ")
+    kind, name = OWNERS[version]
     bad = Refused(kind, name, "spec.x", "found 'y', allowed is z")
     cluster.see(described(version, 1), bad, *pods(version, 1))
     reason = f"spec.{FIELDS[version]}: {kind} train cannot be read: spec.x: found 'y', allowed is z"
@@ -151,7 +154,7 @@ def test_an_object_that_could_not_be_read_and_is_gone_is_missing() -> None:
     cluster = Cluster()
     cluster.see(Refused("PodGroup", "ml/train", "spec.x", "bad"), *pods("v1beta1", 1))
     cluster.plan()
-    cluster.see(GroupsGone("PodGroup ml/train"))
+    cluster.see(GroupsGone(Reference("PodGroup", "ml/train")))
     assert cluster.plan() == [f"wait train 1 held: {MISSING['v1beta1']}"]
 
 
@@ -418,4 +421,6 @@ def test_a_status_that_is_written_is_no_news_to_anybody() -> None:
     cluster.plan()
     cluster.see(replace(object_, condition=Condition("False", "Unschedulable", "full")))
     assert not cluster.world.due(100.0)
-    assert cluster.world.groups["PodGroup ml/train"].condition == Condition("False", "Unschedulable", "full")
+    assert cluster.world.groups[Reference("PodGroup", "ml/train")].condition == Condition(
+        "False", "Unschedulable", "full"
+    )

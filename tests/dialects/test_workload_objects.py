@@ -13,6 +13,7 @@ from phalanx.dialects.mistakes import NAME_ALLOWED
 from phalanx.dialects.read import read, read_json
 from phalanx.model.events import Event, GroupsSeen, Refused
 from phalanx.model.gang import Condition, Group
+from phalanx.model.reference import Reference
 
 API = "scheduling.k8s.io"
 LATER = "not honoured by this version"
@@ -75,12 +76,12 @@ def group(document: dict[str, Any]) -> Group:
 
 def test_a_workload_of_1_35_holds_its_groups() -> None:
     groups = (Group("workers", 4), Group("watchers", None))
-    assert seen(WORKLOAD) == GroupsSeen("Workload ml/train", groups, f"{API}/v1alpha1", "w-1", 1)
+    assert seen(WORKLOAD) == GroupsSeen(Reference("Workload", "ml/train"), groups, f"{API}/v1alpha1", "w-1", 1)
 
 
 def test_a_pod_group_of_1_36_is_one_group() -> None:
     found = Group("train-0", 4, priority=1000, disrupted_singly=False)
-    assert seen(ALPHA) == GroupsSeen("PodGroup ml/train-0", (found,), f"{API}/v1alpha2", "g-1", 3)
+    assert seen(ALPHA) == GroupsSeen(Reference("PodGroup", "ml/train-0"), (found,), f"{API}/v1alpha2", "g-1", 3)
 
 
 def test_the_0_that_a_server_of_1_36_fills_in_is_nobodys_priority() -> None:
@@ -94,20 +95,22 @@ def test_the_0_that_a_server_of_1_36_fills_in_is_nobodys_priority() -> None:
 def test_a_pod_group_of_1_37_also_binds_the_priority_of_its_pods() -> None:
     found = Group("train-0", 4, priority=1000, priority_binds=True, disrupted_singly=False)
     for version in ("v1beta1", "v1alpha3"):
-        expected = GroupsSeen("PodGroup ml/train-0", (found,), f"{API}/{version}", "g-1", 3)
+        expected = GroupsSeen(Reference("PodGroup", "ml/train-0"), (found,), f"{API}/{version}", "g-1", 3)
         assert seen({**BETA, "apiVersion": f"{API}/{version}"}) == expected
 
 
 def test_a_workload_of_1_36_or_later_is_a_template_and_has_no_groups() -> None:
     templates = {**WORKLOAD, "spec": {"podGroupTemplates": [{"name": "workers"}]}}
     for version in ("v1alpha2", "v1alpha3", "v1beta1"):
-        expected = GroupsSeen("Workload ml/train", (), f"{API}/{version}", "w-1", 1)
+        expected = GroupsSeen(Reference("Workload", "ml/train"), (), f"{API}/{version}", "w-1", 1)
         assert seen({**templates, "apiVersion": f"{API}/{version}"}) == expected
 
 
 def test_what_is_left_out_has_the_defaults_of_the_api() -> None:
     bare = {**BETA, "metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"basic": {}}}}
-    assert seen(bare) == GroupsSeen("PodGroup default/g", (Group("g", None, priority_binds=True),), f"{API}/v1beta1")
+    assert seen(bare) == GroupsSeen(
+        Reference("PodGroup", "default/g"), (Group("g", None, priority_binds=True),), f"{API}/v1beta1"
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,26 @@ from phalanx.dialects.mistakes import NAME_ALLOWED
 from phalanx.dialects.read import read
 from phalanx.model.events import Event, Refused, TaskSeen
 from phalanx.model.gang import Membership
+from phalanx.model.reference import Reference
 from phalanx.model.task import Hold, Task
 
 GROUP = {"schedulingGroup": {"podGroupName": "train-0"}}
 WORKLOAD = {"workloadRef": {"name": "train", "podGroup": "workers"}}
 REPLICA = {"workloadRef": {"name": "train", "podGroup": "workers", "podGroupReplicaKey": "0"}}
 
-IN_GROUP = Membership("ml/train-0", None, start_timeout=300.0, owner="PodGroup ml/train-0", group="train-0")
-IN_WORKLOAD = Membership("ml/train/workers", None, start_timeout=300.0, owner="Workload ml/train", group="workers")
+IN_GROUP = Membership(
+    "ml/train-0", None, start_timeout=300.0, owner=Reference("PodGroup", "ml/train-0"), group="train-0"
+)
+IN_WORKLOAD = Membership(
+    "ml/train/workers", None, start_timeout=300.0, owner=Reference("Workload", "ml/train"), group="workers"
+)
 IN_REPLICA = Membership(
-    "ml/train/workers/0", None, start_timeout=300.0, owner="Workload ml/train", group="workers", replica="0"
+    "ml/train/workers/0",
+    None,
+    start_timeout=300.0,
+    owner=Reference("Workload", "ml/train"),
+    group="workers",
+    replica="0",
 )
 
 
@@ -93,7 +103,7 @@ def test_a_whole_gang_by_annotation_describes_the_pod_and_its_group_is_kept_to_b
     """So it looks when a Job controller, which knows nothing of annotations, puts the pods of a Job in a group."""
     found = task(GROUP, {"phalanx.dev/gang": "g", "phalanx.dev/minimum": "2", "phalanx.dev/maximum": "3"})
     assert found.hold is None
-    assert found.membership == Membership("ml/g", 2, 3, owner="PodGroup ml/train-0", group="train-0")
+    assert found.membership == Membership("ml/g", 2, 3, owner=Reference("PodGroup", "ml/train-0"), group="train-0")
 
 
 def test_a_pod_with_references_of_two_releases_is_held_and_names_both() -> None:
@@ -108,7 +118,7 @@ def test_annotations_may_add_wishes_to_a_group() -> None:
     assert found.hold is None
     assert found.membership == Membership(
         "ml/train-0", None, start_timeout=3600.0, preemptible=False, topology_preferred="rack", patience=300.0,
-        owner="PodGroup ml/train-0", group="train-0",
+        owner=Reference("PodGroup", "ml/train-0"), group="train-0",
     )  # fmt: skip
 
 

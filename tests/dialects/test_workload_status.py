@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from phalanx.dialects.workload_status import group_condition
+from phalanx.dialects.workload.status import group_condition
 from phalanx.model.events import GroupsSeen
 from phalanx.model.gang import Condition
 from phalanx.model.plan import Code, Reason
+from phalanx.model.reference import Reference
 
 NOW = 1_793_534_400.0
 NOON = "2026-11-01T12:00:00Z"
@@ -16,7 +17,7 @@ FULL = Reason(Code.FULL, "4 needed together, 3 fit")
 
 
 def group(version: str = "v1beta1", condition: Condition | None = None, generation: int = 3) -> GroupsSeen:
-    return GroupsSeen("PodGroup ml/train", (), f"scheduling.k8s.io/{version}", "u", generation, condition)
+    return GroupsSeen(Reference("PodGroup", "ml/train"), (), f"scheduling.k8s.io/{version}", "u", generation, condition)
 
 
 def written(status: str, reason: str, message: str, since: str = NOON, generation: int = 3) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def test_each_version_has_its_own_condition(version: str, type_: str) -> None:
 
 
 def test_a_workload_has_no_status() -> None:
-    workload = GroupsSeen("Workload ml/train", (), "scheduling.k8s.io/v1alpha1")
+    workload = GroupsSeen(Reference("Workload", "ml/train"), (), "scheduling.k8s.io/v1alpha1")
     assert group_condition(workload, FULL, NOW) is None
     assert group_condition(workload, None, NOW) is None
 

@@ -10,22 +10,23 @@ from phalanx.engine.invariants import check
 from phalanx.model.events import Event, GroupsGone, GroupsSeen, NodeSeen, Refused, TaskGone, TaskSeen
 from phalanx.model.gang import Group, Membership
 from phalanx.model.node import Node
+from phalanx.model.reference import Reference
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Shape, State, Task
 from phalanx.policy.load import load_policy
 from phalanx.world.world import World
 
 DEFAULT = load_policy("default")
-OWNERS = ("Workload ml/w", "PodGroup ml/g", "PodGroup ml/h")
+OWNERS = (Reference("Workload", "ml/w"), Reference("PodGroup", "ml/g"), Reference("PodGroup", "ml/h"))
 MEMBERSHIPS = (
-    Membership("ml/w/a", None, owner="Workload ml/w", group="a"),
-    Membership("ml/w/a/0", None, owner="Workload ml/w", group="a", replica="0"),
-    Membership("ml/w/b/0", None, owner="Workload ml/w", group="b", replica="0"),
-    Membership("ml/g", None, start_timeout=300.0, owner="PodGroup ml/g", group="g"),
-    Membership("ml/h", None, owner="PodGroup ml/h", group="h"),
+    Membership("ml/w/a", None, owner=Reference("Workload", "ml/w"), group="a"),
+    Membership("ml/w/a/0", None, owner=Reference("Workload", "ml/w"), group="a", replica="0"),
+    Membership("ml/w/b/0", None, owner=Reference("Workload", "ml/w"), group="b", replica="0"),
+    Membership("ml/g", None, start_timeout=300.0, owner=Reference("PodGroup", "ml/g"), group="g"),
+    Membership("ml/h", None, owner=Reference("PodGroup", "ml/h"), group="h"),
     Membership("ml/g", 2),
-    Membership("ml/x", 2, owner="PodGroup ml/g", group="g"),
-    Membership("ml/x", 2, owner="PodGroup ml/h", group="h"),
+    Membership("ml/x", 2, owner=Reference("PodGroup", "ml/g"), group="g"),
+    Membership("ml/x", 2, owner=Reference("PodGroup", "ml/h"), group="h"),
     None,
 )
 NODE = Node("n1", allocatable={"cpu": 3000, "pods": 9})
@@ -36,7 +37,7 @@ def groups(draw: st.DrawFn) -> Event:
     """Draw an object, with none, some or all of the groups that pods name; or its end; or that it is unreadable."""
     owner = draw(st.sampled_from(OWNERS))
     uid = draw(st.sampled_from(["u1", "u2"]))
-    kind, _, name = owner.partition(" ")
+    kind, name = owner
     if draw(st.integers(0, 3)) == 0:
         gone: Event = GroupsGone(owner, draw(st.none() | st.just(uid)))
         return draw(st.sampled_from([gone, Refused(kind, name, "spec", "bad")]))

@@ -13,6 +13,7 @@ from phalanx.model.events import NodeGone, NodeSeen, Refused, TaskGone, TaskSeen
 from phalanx.model.node import Node
 from phalanx.model.outcome import Bound, Result
 from phalanx.model.plan import Code, Plan
+from phalanx.model.reference import Reference
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Shape, State, Task
 from phalanx.policy.load import load_policy
@@ -125,7 +126,7 @@ def test_an_object_that_cannot_be_read_any_more_is_set_aside_and_comes_back_when
     world = world_of(one_core(), TaskSeen(pod("a")))
     world.apply(Refused("Pod", "default/a", "spec.priority", "found x"))
     assert bound(world) == []
-    assert list(world.refused) == ["Pod default/a"]
+    assert list(world.refused) == [Reference("Pod", "default/a")]
     world.apply(TaskSeen(pod("a")))
     assert bound(world) == ["a n1"]
     assert world.refused == {}

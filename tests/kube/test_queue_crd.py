@@ -7,8 +7,8 @@ from typing import Any
 import msgspec.structs
 import yaml
 
-from phalanx.dialects import queues
-from phalanx.dialects.queue_objects import QueueSpec
+from phalanx.dialects.native import queues
+from phalanx.dialects.native.queue_objects import QueueSpec
 from phalanx.kube.install import manifests
 from phalanx.kube.queue_crd import NAME, SPEC, TERMS, queue_crd
 

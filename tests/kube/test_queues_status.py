@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from phalanx.kube.clock import Clock
 from phalanx.kube.events import Events
 from phalanx.kube.feed import Feed
-from phalanx.kube.kinds import KAI_QUEUES, NODES, PODS, QUEUES
+from phalanx.kube.kinds import NODES, PODS, QUEUES, watched_kind
 from phalanx.kube.local import node_manifest
 from phalanx.kube.log import Log
 from phalanx.kube.queue_status import merge_patch
@@ -21,6 +21,7 @@ from phalanx.kube.queues import QueueStatus
 from phalanx.kube.writes import Write, Writes
 from phalanx.loop import Loop
 from phalanx.model.axis import GPU
+from phalanx.model.reference import Reference
 from phalanx.policy.load import parse_policy
 from phalanx.testing.objects import Manifest
 from phalanx.testing.queue_cluster import gang, queue
@@ -186,7 +187,7 @@ def test_a_queue_that_cannot_be_read_says_so_even_when_it_is_the_only_one() -> N
 def test_of_two_objects_of_one_name_the_younger_says_why_it_does_not_count() -> None:
     desk = Desk()
     kai = {"metadata": {"name": "team-a", "uid": "k", "resourceVersion": "1"}, "spec": {"resources": {}}}
-    desk.feed.put(KAI_QUEUES, msgspec.Raw(msgspec.json.encode(kai)))
+    desk.feed.put(watched_kind("scheduling.run.ai", "Queue"), msgspec.Raw(msgspec.json.encode(kai)))
     desk.see(queue("team-a", {}))
     desk.wait(10)
     other = "Queue.scheduling.run.ai team-a has this name too and is the older one, so it counts"
@@ -256,7 +257,7 @@ def test_a_queue_made_again_before_we_heard_of_its_end_stays_and_goes_with_its_o
     feed.put(QUEUES, raw("team-a", "old", 1, quota))
     feed.put(QUEUES, raw("team-a", "new", 2, quota))
     feed.replaced(QUEUES, {"new"})
-    assert {*world.queues.seen, *world.queues.refused} == {"Queue team-a"}
+    assert {*world.queues.seen, *world.queues.refused} == {Reference("Queue", "team-a")}
     feed.gone(QUEUES, raw("team-a", "new", 3, quota))
     assert {*world.queues.seen, *world.queues.refused, *world.refused} == set()
 

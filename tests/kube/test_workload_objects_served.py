@@ -7,11 +7,12 @@ import pytest
 import yaml
 
 from phalanx.dialects.read import read
-from phalanx.dialects.workload_status import group_condition
+from phalanx.dialects.workload.status import group_condition
 from phalanx.kube.local import ControlPlane
 from phalanx.model.events import GroupsSeen
 from phalanx.model.gang import Condition
 from phalanx.model.plan import Code, Reason
+from phalanx.model.reference import Reference
 
 pytestmark = pytest.mark.slow
 
@@ -19,13 +20,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "workload-api"
 NOW = 1_793_534_400.0
 
 
-def groups(objects: list[object]) -> dict[str, GroupsSeen]:
+def groups(objects: list[object]) -> dict[Reference, GroupsSeen]:
     """Return the objects that describe groups, by owner."""
     events = [read(one, []) for one in objects if isinstance(one, dict)]
     return {event.owner: event for event in events if isinstance(event, GroupsSeen)}
 
 
-def served(plane: ControlPlane) -> dict[str, GroupsSeen]:
+def served(plane: ControlPlane) -> dict[Reference, GroupsSeen]:
     kinds = "workloads" if plane.version == "1.35" else "workloads,podgroups"
     return groups(json.loads(plane.kubectl("get", kinds, "-n", "ml", "-o", "json"))["items"])
 
@@ -56,16 +57,16 @@ def test_the_example_of_a_release_means_on_its_server_what_it_means_on_disk(appl
 
 def test_every_word_of_a_groups_status_is_taken_and_the_last_one_holds(applied: ControlPlane) -> None:
     if applied.version == "1.35":
-        assert group_condition(served(applied)["Workload ml/train"], None, NOW) is None
+        assert group_condition(served(applied)[Reference("Workload", "ml/train")], None, NOW) is None
         return
     told: list[Reason | None] = [Reason(code, f"{code.value}: why") for code in Code]
     for reason in (*told, None):
-        seen = served(applied)["PodGroup ml/train-0"]
+        seen = served(applied)[Reference("PodGroup", "ml/train-0")]
         condition = group_condition(seen, reason, NOW)
         assert condition is not None
         body = json.dumps({"metadata": {"uid": seen.uid}, "status": {"conditions": [condition]}})
         where = ("patch", "podgroup", "train-0", "-n", "ml", "--subresource=status", "--type=strategic")
         applied.kubectl(*where, "-p", body)
-    final = served(applied)["PodGroup ml/train-0"]
+    final = served(applied)[Reference("PodGroup", "ml/train-0")]
     assert final.condition == Condition("True", "Scheduled", "", "2026-11-01T12:00:00Z", final.generation)
     assert group_condition(final, told[0], NOW) is None

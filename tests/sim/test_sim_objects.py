@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 from phalanx.model.events import NodeSeen, PriorityClassSeen, QueueSeen, Refused, TaskSeen
+from phalanx.model.reference import Reference
 from phalanx.sim.manifests import Document
 from phalanx.sim.objects import Objects, read_objects
 
@@ -50,7 +51,7 @@ def test_a_bad_template_is_one_mistake_of_its_controller() -> None:
     objects = read(NODE, job(50, "lots"))
     ((refused, source),) = objects.refused
     assert (refused.object, refused.field, source) == (
-        "Job ml/train", "spec.template.spec.containers[0].resources.requests.cpu", "f1",
+        Reference("Job", "ml/train"), "spec.template.spec.containers[0].resources.requests.cpu", "f1",
     )  # fmt: skip
     assert tasks(objects) == []
 
@@ -82,8 +83,8 @@ def test_queues_of_two_systems_may_have_one_name_but_not_two_of_the_same() -> No
     ours, kai = queue("scheduling.phalanx.dev/v1alpha1"), queue("scheduling.run.ai/v2", resources={})
     objects = read(ours, kai, kai)
     assert [(event.queue.object, event.queue.uid) for event in objects.events if isinstance(event, QueueSeen)] == [
-        ("Queue q", "Queue/q"),
-        ("Queue.scheduling.run.ai q", "Queue.scheduling.run.ai/q"),
+        (Reference("Queue", "q"), "Queue/q"),
+        (Reference("Queue.scheduling.run.ai", "q"), "Queue.scheduling.run.ai/q"),
     ]
     message = "already taken by an object in f1, which holds"
     assert objects.refused == [(Refused("Queue.scheduling.run.ai", "q", "metadata.name", message), "f2")]

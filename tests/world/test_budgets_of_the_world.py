@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from phalanx.model.budget import Budget, Portion
 from phalanx.model.events import BudgetGone, BudgetSeen, Event, NodeSeen, Refused, TaskGone, TaskSeen
 from phalanx.model.node import Node
+from phalanx.model.reference import Reference
 from phalanx.model.running import OVERBUDGETED, UNBUDGETED
 from phalanx.model.selectors import LabelSelector, Requirement
 from phalanx.model.task import Shape, State, Task
@@ -81,7 +82,7 @@ def test_a_budget_that_cannot_be_read_protects_its_whole_namespace_until_it_is_r
     world = world_of(NODE, TaskSeen(pod("a", labels={})), TaskSeen(pod("b", labels={}, namespace="other")))
     world.apply(Refused("PodDisruptionBudget", "shop/web", "spec.selector", "found x"))
     assert columns(world) == ({"a": 0, "b": UNBUDGETED}, [0])
-    assert "PodDisruptionBudget shop/web" in world.refused
+    assert Reference("PodDisruptionBudget", "shop/web") in world.refused
     world.apply(BudgetSeen(web()))
     assert columns(world) == ({"a": UNBUDGETED, "b": UNBUDGETED}, [0])
     assert not world.refused

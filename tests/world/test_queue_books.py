@@ -9,6 +9,7 @@ from phalanx.model.gang import Membership
 from phalanx.model.node import Node
 from phalanx.model.queue import UNLIMITED, WEIGHT_ONE, Queue, Terms
 from phalanx.model.queue_table import QueueTable
+from phalanx.model.reference import Reference
 from phalanx.model.task import Hold, Shape, State, Task
 from phalanx.world.queues import QueueReport
 from phalanx.world.world import World
@@ -112,7 +113,7 @@ def test_what_there_is_to_divide_follows_nodes_and_queues() -> None:
     assert world.compile(0.0).queues.total.tolist() == [16000]
     world.apply(NodeGone("n1"))
     assert world.compile(0.0).queues.total.tolist() == [8000]
-    world.apply(QueueGone("Queue b"))
+    world.apply(QueueGone(Reference("Queue", "b")))
     world.apply(node("n2", 500))
     assert world.compile(0.0).queues.total.tolist() == [0]
 
@@ -175,8 +176,8 @@ def test_a_report_names_every_object_and_what_is_wrong_with_it() -> None:
     world.compile(0.0)
     have = ({"cpu": 1000}, {"cpu": 1500}, 1)
     assert world.queues.report() == [
-        QueueReport("Queue a", a, *have, None),
-        QueueReport("Queue bad", None, {}, {}, 0, "spec.priority: found x"),
-        QueueReport("Queue lost", lost, {}, {}, 1, "spec.parent: there is no Queue x"),
-        QueueReport("Queue top", top, *have, None),
+        QueueReport(Reference("Queue", "a"), a, *have, None),
+        QueueReport(Reference("Queue", "bad"), None, {}, {}, 0, "spec.priority: found x"),
+        QueueReport(Reference("Queue", "lost"), lost, {}, {}, 1, "spec.parent: there is no Queue x"),
+        QueueReport(Reference("Queue", "top"), top, *have, None),
     ]

@@ -17,6 +17,7 @@ from phalanx.model.events import (
 )
 from phalanx.model.gang import Gang, Group, Membership
 from phalanx.model.queue import Queue
+from phalanx.model.reference import Reference
 from phalanx.model.task import Shape, Task
 from phalanx.world.world import World
 
@@ -25,8 +26,9 @@ BAD = Refused("Queue", "bad", "spec.priority", "found x")
 
 
 def pod(queue: str | None = None, *, foreign: bool = False) -> Task:
-    label = {"kai.scheduler/queue" if foreign else "phalanx.dev/queue": queue} if queue else {}
-    return Task("p", "research", "p", Shape((("cpu", 1), ("pods", 1))), queue=queue, labels=label)
+    key = "kai.scheduler/queue" if foreign else "phalanx.dev/queue"
+    label, field = ({key: queue}, f"metadata.labels[{key}]") if queue else ({}, None)
+    return Task("p", "research", "p", Shape((("cpu", 1), ("pods", 1))), queue=queue, queue_field=field, labels=label)
 
 
 def gang_of(world: World) -> Gang:
@@ -91,14 +93,14 @@ def test_a_foreign_label_is_named_as_it_is_written() -> None:
 
 
 def test_a_pod_that_names_no_queue_is_told_of_the_one_that_its_own_system_puts_it_in() -> None:
-    put = replace(pod(), queue="default-queue")
+    put = replace(pod(), queue="default-queue", queue_field=None)
     assert told(put) == f"{LABEL}: missing, and there is no Queue default-queue"
 
 
 def test_the_object_that_describes_a_gang_names_its_queue() -> None:
-    owner = "PodGroup.scheduling.run.ai research/g"
+    owner = Reference("PodGroup.scheduling.run.ai", "research/g")
     member = replace(pod(), membership=Membership("research/g", None, owner=owner, group="g"))
-    described = GroupsSeen(owner, (Group("g", 1, queue="a"),))
+    described = GroupsSeen(owner, (Group("g", 1, queue="a", queue_field="spec.queue"),))
     assert told(member, described, *queues("a")) is None
     assert told(member, described, *queues("b")) == f"{owner}: spec.queue: there is no Queue a"
 
@@ -111,13 +113,13 @@ def test_gangs_are_told_anew_when_their_queue_comes_changes_and_goes() -> None:
         (QueueSeen(Queue("a", parent="c")), "Queue a is set aside: spec.parent: there is no Queue c"),
         (QueueSeen(Queue("c")), None),
         (QueueSeen(Queue("d", parent="a")), "Queue a has queues below it, and pods live in leaves: d"),
-        (QueueGone("Queue d"), None),
+        (QueueGone(Reference("Queue", "d")), None),
         (Refused("Queue", "c", "", "odd"), "Queue a is set aside: spec.parent: Queue c is set aside: odd"),
         (QueueSeen(Queue("c", uid="2")), None),
-        (QueueGone("Queue c", "1"), None),
-        (QueueGone("Queue c", "2"), "Queue a is set aside: spec.parent: there is no Queue c"),
-        (QueueGone("Queue a"), "there is no Queue a"),
-        (QueueGone("Queue b"), "there is no Queue a"),
+        (QueueGone(Reference("Queue", "c"), "1"), None),
+        (QueueGone(Reference("Queue", "c"), "2"), "Queue a is set aside: spec.parent: there is no Queue c"),
+        (QueueGone(Reference("Queue", "a")), "there is no Queue a"),
+        (QueueGone(Reference("Queue", "b")), "there is no Queue a"),
     ]  # fmt: skip
     for event, hold in steps:
         world.apply(event)
@@ -126,7 +128,7 @@ def test_gangs_are_told_anew_when_their_queue_comes_changes_and_goes() -> None:
 
 
 def test_a_priority_class_that_comes_and_goes_changes_the_gangs_that_name_it() -> None:
-    owner = "PodGroup.scheduling.run.ai research/g"
+    owner = Reference("PodGroup.scheduling.run.ai", "research/g")
     world = World()
     world.apply(TaskSeen(replace(pod(), membership=Membership("research/g", None, owner=owner, group="g"))))
     world.apply(GroupsSeen(owner, (Group("g", 1, priority_class="high", priority_absent=50, fixed_from=100),)))

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phalanx.model.queue import DEFAULT_QUEUE, Queue
+from phalanx.model.reference import Reference
 from phalanx.world.queue_tree import Tree, resolve
 
 
 def tree(*queues: Queue, **refused: str) -> Tree:
-    return resolve(queues, {f"Queue {name}": why for name, why in refused.items()})
+    return resolve(queues, {Reference("Queue", name): why for name, why in refused.items()})
 
 
 def names(found: Tree) -> list[str]:
@@ -49,9 +50,9 @@ def test_a_missing_parent_sets_its_subtree_aside_and_nobody_else() -> None:
     assert names(found) == ["ok"]
     why = "spec.parent: there is no Queue research"
     assert found.aside == {
-        "Queue a": why,
-        "Queue b": f"spec.parent: Queue a is set aside: {why}",
-        "Queue c": f"spec.parent: Queue b is set aside because of Queue a: {why}",
+        Reference("Queue", "a"): why,
+        Reference("Queue", "b"): f"spec.parent: Queue a is set aside: {why}",
+        Reference("Queue", "c"): f"spec.parent: Queue b is set aside because of Queue a: {why}",
     }
 
 
@@ -60,28 +61,30 @@ def test_parents_in_a_circle_are_named_and_so_is_who_hangs_on_them() -> None:
     ring = "spec.parent: the parents go round in a circle: a > c > b > a"
     assert found.queues == ()
     assert found.aside == {
-        "Queue a": ring,
-        "Queue b": ring,
-        "Queue c": ring,
-        "Queue x": f"spec.parent: Queue b is set aside: {ring}",
+        Reference("Queue", "a"): ring,
+        Reference("Queue", "b"): ring,
+        Reference("Queue", "c"): ring,
+        Reference("Queue", "x"): f"spec.parent: Queue b is set aside: {ring}",
     }
-    assert tree(Queue("me", parent="me")).aside == {"Queue me": "spec.parent: me is its own parent"}
+    assert tree(Queue("me", parent="me")).aside == {Reference("Queue", "me"): "spec.parent: me is its own parent"}
 
 
 def test_a_long_circle_is_cut_short() -> None:
     found = tree(*(Queue(f"q{n:04}", parent=f"q{(n + 1) % 5000:04}") for n in range(5000)))
     start = " > ".join(f"q{n:04}" for n in range(8))
-    assert found.aside["Queue q4999"] == (f"spec.parent: the parents go round in a circle: {start} > 4992 more > q0000")
+    assert found.aside[Reference("Queue", "q4999")] == (
+        f"spec.parent: the parents go round in a circle: {start} > 4992 more > q0000"
+    )
 
 
 def test_a_queue_that_cannot_be_read_takes_its_subtree_along() -> None:
     found = tree(Queue("a", parent="bad"), Queue("ok"), bad="spec.resources.cpu.quota: found x")
     assert names(found) == ["ok"]
     assert found.aside == {
-        "Queue bad": "spec.resources.cpu.quota: found x",
-        "Queue a": "spec.parent: Queue bad is set aside: spec.resources.cpu.quota: found x",
+        Reference("Queue", "bad"): "spec.resources.cpu.quota: found x",
+        Reference("Queue", "a"): "spec.parent: Queue bad is set aside: spec.resources.cpu.quota: found x",
     }
-    assert found.missing == {"bad": found.aside["Queue bad"], "a": found.aside["Queue a"]}
+    assert found.missing == {"bad": found.aside[Reference("Queue", "bad")], "a": found.aside[Reference("Queue", "a")]}
 
 
 def test_of_two_objects_of_one_name_the_older_one_counts() -> None:
@@ -89,14 +92,14 @@ def test_of_two_objects_of_one_name_the_older_one_counts() -> None:
     found = tree(native, kai)
     assert found.queues == (kai,)
     why = "metadata.name: Queue.scheduling.run.ai team has this name too and is the older one, so it counts"
-    assert found.aside == {"Queue team": why}
+    assert found.aside == {Reference("Queue", "team"): why}
     assert found.missing == {}
     assert tree(native, replace(kai, created=2.0)).queues == (native,)
 
 
 def test_a_foreign_queue_is_told_about_its_own_field() -> None:
-    lost = Queue("a", parent="gone", kind="Queue.scheduling.run.ai")
-    assert tree(lost).aside == {"Queue.scheduling.run.ai a": "spec.parentQueue: there is no Queue gone"}
+    lost = Queue("a", parent="gone", kind="Queue.scheduling.run.ai", parent_field="spec.parentQueue")
+    assert tree(lost).aside == {Reference("Queue.scheduling.run.ai", "a"): "spec.parentQueue: there is no Queue gone"}
 
 
 def test_a_chain_deeper_than_any_stack_is_walked() -> None:
@@ -117,9 +120,9 @@ QUEUES = st.lists(
 )
 
 
-@given(QUEUES, st.sets(st.sampled_from(["Queue a", "Queue z"])), st.randoms())
+@given(QUEUES, st.sets(st.sampled_from([Reference("Queue", "a"), Reference("Queue", "z")])), st.randoms())
 def test_every_object_is_in_order_or_told_why_not_whatever_order_it_came_in(
-    queues: list[Queue], refused: set[str], chance: Random
+    queues: list[Queue], refused: set[Reference], chance: Random
 ) -> None:
     reasons = dict.fromkeys(refused, "found x")
     known = [queue for queue in queues if queue.object not in refused]

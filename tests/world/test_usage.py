@@ -14,6 +14,7 @@ from phalanx.model.node import Node
 from phalanx.model.outcome import Bound, Result
 from phalanx.model.plan import Bind, Plan
 from phalanx.model.queue import Queue, Terms
+from phalanx.model.reference import Reference
 from phalanx.model.task import Shape, State, Task
 from phalanx.model.usage import Memory
 from phalanx.world.world import World
@@ -113,7 +114,7 @@ def test_a_queue_that_is_made_again_starts_anew_and_one_that_is_set_aside_goes_o
     assert used(world, 200.0) == {"a": 0.333333, "b": 0.0}
     world.apply(queue("a", uid="2"))
     assert used(world, 200.0) == {"a": 0.0, "b": 0.0}
-    world.apply(QueueGone("Queue b"))
+    world.apply(QueueGone(Reference("Queue", "b")))
     assert used(world, 300.0) == {"a": 0.2}
 
 

@@ -55,7 +55,7 @@ def document(planned: Planned) -> dict[str, Any]:
         "pods": [_pod(world, task, gangs.get(gang_key(task)) if task.ours else None) for task in tasks],
         "queues": _queues(planned.accounts(), tasks, gangs),
         "refused": [
-            {"object": one.object, "field": one.field or None, "message": one.message, "source": source}
+            {"object": str(one.object), "field": one.field or None, "message": one.message, "source": source}
             for one, source in planned.refused
         ],
     }

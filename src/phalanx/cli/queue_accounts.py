@@ -110,7 +110,7 @@ def without_queues(tasks: Iterable[Task], gangs: Mapping[str, Gang]) -> tuple[Ac
 
 def _aside(report: QueueReport) -> Account:
     parent = report.queue.parent if report.queue is not None else None
-    return Account(report.object.partition(" ")[2], parent, problem=f"{report.object}: {report.problem}")
+    return Account(report.object.full_name, parent, problem=f"{report.object}: {report.problem}")
 
 
 def _account(table: QueueTable, row: int, share: Int, pending: int) -> Account:

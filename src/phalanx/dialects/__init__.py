@@ -1,1 +1,4 @@
-"""Dialects: Kubernetes objects to the model. Pure functions, one file per dialect; this is the core one."""
+"""Dialects: Kubernetes objects to events, and outcomes to what is written back. Pure.
+
+A dialect is one file or folder and one row in `table`; `dialect` says what a row is, `read` is the door.
+"""

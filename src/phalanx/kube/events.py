@@ -56,10 +56,10 @@ class Events:
         first = min(members, key=lambda task: (task.created, task.name))
         seen = group_of(self.world, gang_key)
         if seen is not None:
-            kind, _, full = seen.owner.partition(" ")
-            namespace, _, name = full.partition("/")
+            owner = seen.owner
             return {
-                "kind": kind, "apiVersion": seen.api_version, "name": name, "namespace": namespace, "uid": seen.uid,
+                "kind": owner.bare_kind, "apiVersion": seen.api_version, "name": owner.name,
+                "namespace": owner.namespace, "uid": seen.uid,
             }  # fmt: skip
         known_pod = self.feed.of(PODS, first.uid)
         if known_pod is None:

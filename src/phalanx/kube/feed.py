@@ -7,19 +7,11 @@ from typing import Any
 
 import msgspec
 
-from phalanx.dialects.kinds import called
+from phalanx.dialects import table
 from phalanx.dialects.read import read_json
-from phalanx.kube.kinds import PODS, QUEUES, WATCHED, Kind
-from phalanx.model.events import (
-    BudgetGone,
-    Event,
-    GroupsGone,
-    NamespaceGone,
-    NodeGone,
-    PriorityClassGone,
-    QueueGone,
-    TaskGone,
-)
+from phalanx.kube.kinds import PODS, QUEUES, Kind, watched
+from phalanx.model.events import NamespaceGone, NodeGone, PriorityClassGone, QueueGone, TaskGone
+from phalanx.model.reference import Reference
 from phalanx.world.world import World
 
 
@@ -82,7 +74,7 @@ class Feed:
 
     world: World
     schedulers: Collection[str]
-    kinds: tuple[Kind, ...] = WATCHED
+    kinds: tuple[Kind, ...] = field(default_factory=watched)
     known: dict[Kind, dict[str, Known]] = field(default_factory=dict[Kind, dict[str, Known]])
     _synced: set[Kind] = field(default_factory=set[Kind])
     #: Monotonic time of the last word from the server, per kind.
@@ -104,23 +96,26 @@ class Feed:
         """Return what is known of one object."""
         return self.known.get(kind, {}).get(uid)
 
-    def put(self, kind: Kind, raw: msgspec.Raw, *, listed: bool = False) -> str:
-        """Take an object as it is now; return its uid. What is older than what we know is passed over."""
+    def put(self, kind: Kind, raw: msgspec.Raw, *, listed: bool = False, api_version: str | None = None) -> str:
+        """Take an object as it is now; return its uid. What is older than what we know is passed over.
+
+        `api_version`: the version that it came in, where that is not the newest of its kind.
+        """
         part = _pod.decode(raw) if kind == PODS else _object.decode(raw)
         meta = part.metadata
         version = int(meta.resourceVersion) if meta.resourceVersion.isdigit() else 0
-        table = self.known.setdefault(kind, {})
-        old = table.get(meta.uid)
+        of_kind = self.known.setdefault(kind, {})
+        old = of_kind.get(meta.uid)
         if old is not None and (version < old.version or (version == old.version and not listed)):
             return meta.uid
-        table[meta.uid] = known = Known(meta.name, meta.namespace, meta.uid, version)
+        of_kind[meta.uid] = known = Known(meta.name, meta.namespace, meta.uid, version)
         if isinstance(part, _Pod):
             known.waiting = _waiting(part)
             known.nominated = (part.status.nominatedNodeName or None) if part.status else None
         elif kind == QUEUES:
             known.status, known.generation = msgspec.json.decode(part.status), meta.generation
         if old is None or version > old.version:
-            event = read_json(kind.kind, raw, self.schedulers, kind.api_version)
+            event = read_json(kind.kind, raw, self.schedulers, api_version or kind.api_version)
             if event is not None:
                 self.world.apply(event)
         return meta.uid
@@ -142,10 +137,10 @@ class Feed:
         """Decide nothing until this kind was listed again."""
         self._synced.discard(kind)
 
-    def forget_versions(self) -> None:
-        """Read every object again at the next list, changed or not."""
-        for table in self.known.values():
-            for known in table.values():
+    def forget_versions(self, *kinds: Kind) -> None:
+        """Read every object (of these kinds) again at the next list, changed or not."""
+        for kind in kinds or self.known:
+            for known in self.known.get(kind, {}).values():
                 known.version = -1
 
     def heard(self, kind: Kind) -> None:
@@ -156,7 +151,11 @@ class Feed:
         old = self.known.get(kind, {}).pop(uid, None)
         if old is None:
             return
-        thing, event = object_name(kind, old), _gone_event(kind, old)
+        known_kind = table.TABLE.kind(kind.kind, kind.api_version)
+        if known_kind is None:
+            return
+        thing = object_name(kind, old)
+        event = known_kind.gone(thing, old.uid)
         # A walk over all objects of the kind: not for each pod that ends, but for what is kept by name, and for the
         # few that could not be read. One of the same name may have been made before we heard that the old one went.
         kept_by_name = isinstance(event, NodeGone | NamespaceGone | PriorityClassGone)
@@ -169,28 +168,10 @@ class Feed:
         self.world.apply(event)
 
 
-def object_name(kind: Kind, known: Known) -> str:
-    """Return what an object is called in books and messages: `Kind namespace/name`."""
+def object_name(kind: Kind, known: Known) -> Reference:
+    """Return what an object is called in books and messages."""
     full = f"{known.namespace}/{known.name}" if known.namespace else known.name
-    return f"{called(kind.kind, kind.api_version)} {full}"
-
-
-_BY_NAME: dict[str, type[NodeGone | NamespaceGone | PriorityClassGone]] = {
-    "Node": NodeGone, "Namespace": NamespaceGone, "PriorityClass": PriorityClassGone,
-}  # fmt: skip
-
-
-def _gone_event(kind: Kind, old: Known) -> Event:
-    if kind.kind in _BY_NAME:
-        return _BY_NAME[kind.kind](old.name)
-    match kind.kind:
-        case "Pod":
-            return TaskGone(old.uid)
-        case "PodDisruptionBudget":
-            return BudgetGone(f"{old.namespace}/{old.name}", old.uid)
-        case "Queue":
-            return QueueGone(object_name(kind, old), old.uid)
-    return GroupsGone(object_name(kind, old), old.uid)
+    return Reference(table.TABLE.name(kind.kind, kind.api_version), full)
 
 
 def _waiting(part: _Pod) -> tuple[str, str] | None:

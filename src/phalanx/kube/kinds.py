@@ -1,8 +1,9 @@
 """The kinds that are watched: where each is served, and whether a cluster may lack it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from phalanx.dialects import budgets, kai, kai_groups, queues
+from phalanx.dialects import dialect, table
+from phalanx.dialects.native import queues
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,30 +15,33 @@ class Kind:
     path: str
     #: Absent from many clusters: a 404 is normal, and it may appear later.
     optional: bool = False
+    #: The same objects in an older version, to be watched where this one is not served.
+    older: "Kind | None" = field(default=None, compare=False)
 
 
-PODS = Kind("Pod", "v1", "/api/v1/pods")
-NODES = Kind("Node", "v1", "/api/v1/nodes")
-NAMESPACES = Kind("Namespace", "v1", "/api/v1/namespaces")
+def _address(kind: dialect.Kind, versions: tuple[dialect.Version, ...]) -> Kind:
+    """Return a kind in the first of these versions, which are newest first."""
+    api_version = kind.api_version(versions[0])
+    path = f"/{'apis' if kind.group else 'api'}/{api_version}/{kind.plural}"
+    older = _address(kind, versions[1:]) if versions[1:] else None
+    return Kind(kind.kind, api_version, path, kind.optional, older)
 
-GROUP = "scheduling.k8s.io"
-#: The Workload API by version, newest first. A release serves one of them; the object that says how many pods
-#: start together is the Workload in the first version and the PodGroup in the later ones.
-WORKLOAD_KINDS = tuple(
-    Kind(kind, f"{GROUP}/{version}", f"/apis/{GROUP}/{version}/{plural}", optional=True)
-    for version, kind, plural in (
-        ("v1beta1", "PodGroup", "podgroups"),
-        ("v1alpha2", "PodGroup", "podgroups"),
-        ("v1alpha1", "Workload", "workloads"),
-    )
-)
 
-PRIORITY_CLASSES = Kind("PriorityClass", f"{GROUP}/v1", f"/apis/{GROUP}/v1/priorityclasses")
-BUDGETS = Kind(budgets.KIND, budgets.VERSION, f"/apis/{budgets.VERSION}/poddisruptionbudgets")
+def watched() -> tuple[Kind, ...]:
+    """Return every kind that some dialect reads on a cluster."""
+    kinds = [kind for row in table.TABLE.rows for kind in row.kinds]
+    served = ((kind, tuple(version for version in kind.versions if version.watched)) for kind in kinds)
+    return tuple(_address(kind, versions) for kind, versions in served if versions)
 
-#: Our own queues, and KAI's objects: each is there once its definition was installed.
-QUEUES = Kind(queues.KIND, queues.VERSION, f"/apis/{queues.VERSION}/queues", optional=True)
-KAI_QUEUES = Kind("Queue", kai.QUEUE_VERSION, f"/apis/{kai.QUEUE_VERSION}/queues", optional=True)
-KAI_GROUPS = Kind("PodGroup", kai_groups.GROUP_VERSION, f"/apis/{kai_groups.GROUP_VERSION}/podgroups", optional=True)
 
-WATCHED = (NODES, NAMESPACES, PODS, PRIORITY_CLASSES, BUDGETS, QUEUES, KAI_QUEUES, KAI_GROUPS, *WORKLOAD_KINDS)
+def watched_kind(group: str, kind: str) -> Kind:
+    """Return one of the watched kinds, by API group and kind."""
+    return next(one for one in watched() if one.kind == kind and one.api_version.rpartition("/")[0] == group)
+
+
+PODS = watched_kind("", "Pod")
+NODES = watched_kind("", "Node")
+NAMESPACES = watched_kind("", "Namespace")
+BUDGETS = watched_kind("policy", "PodDisruptionBudget")
+#: Phalanx keeps the status of its own Queues.
+QUEUES = watched_kind(queues.GROUP, queues.KIND)

@@ -7,7 +7,7 @@ from phalanx.kube.client import Client, StreamRefused, Unanswered
 from phalanx.kube.clock import Clock
 from phalanx.kube.credentials import load_access
 from phalanx.kube.feed import Feed
-from phalanx.kube.kinds import BUDGETS, WATCHED
+from phalanx.kube.kinds import BUDGETS, watched
 from phalanx.kube.log import Log
 from phalanx.kube.reflector import Reflector
 from phalanx.world.world import World
@@ -24,7 +24,7 @@ def look(kubeconfig: str | None, context: str | None, world: World, schedulers: 
 
 async def _look(kubeconfig: str | None, context: str | None, world: World, schedulers: Collection[str]) -> float:
     # Who only looks evicts nobody, and need not have the right to list budgets.
-    feed = Feed(world, schedulers, tuple(kind for kind in WATCHED if kind != BUDGETS))
+    feed = Feed(world, schedulers, tuple(kind for kind in watched() if kind != BUDGETS))
     async with Client(load_access(kubeconfig, context)) as client:
         for kind in feed.kinds:
             try:

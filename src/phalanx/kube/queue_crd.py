@@ -6,8 +6,8 @@ needs more than one object to be seen (a missing parent, a circle) is told in th
 
 from typing import Any
 
-from phalanx.dialects import queues
 from phalanx.dialects.mistakes import NAME_MAX
+from phalanx.dialects.native import queues
 from phalanx.dialects.queue_terms import WEIGHT_MAX
 from phalanx.dialects.timestamps import DURATION_MAX
 from phalanx.model.axis import AMOUNT_MAX, GPU

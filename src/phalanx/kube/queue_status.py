@@ -6,6 +6,7 @@ from typing import Any
 from phalanx.kube.queue_figures import QueueFigures
 from phalanx.model.axis import Int
 from phalanx.model.quantity import written
+from phalanx.model.reference import Reference
 from phalanx.world.queues import Queues
 
 READY = "Ready"
@@ -30,7 +31,7 @@ def amounts_of(figures: QueueFigures, row: int) -> Status:
     }
 
 
-def reason_of(queues: Queues, thing: str) -> str:
+def reason_of(queues: Queues, thing: Reference) -> str:
     """Return the one word for what is wrong with an object that is set aside."""
     if thing not in queues.seen:
         return "Invalid"
@@ -39,7 +40,7 @@ def reason_of(queues: Queues, thing: str) -> str:
     if min(same_name, key=lambda one: (one.created, one.kind)) is not queue:
         return "Duplicate"
     parents: dict[str | None, str | None] = {one.queue.name: one.queue.parent for one in queues.seen.values()}
-    unreadable = {thing.partition(" ")[2] for thing in queues.refused}
+    unreadable = {thing.full_name for thing in queues.refused}
     if queue.parent not in parents and queue.parent not in unreadable:
         return "MissingParent"
     passed, at = {queue.name}, queue.parent

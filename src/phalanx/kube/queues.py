@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from phalanx.dialects.queues import KIND, VERSION
+from phalanx.dialects.native.queues import KIND, VERSION
 from phalanx.kube.clock import Clock, stamp
 from phalanx.kube.events import Events
 from phalanx.kube.feed import Feed, Known, object_name
@@ -30,6 +30,7 @@ from phalanx.kube.queue_status import (
 )
 from phalanx.kube.writes import Write, Writes
 from phalanx.loop import Cycle, Loop
+from phalanx.model.reference import Reference
 from phalanx.model.usage import Memory
 from phalanx.world.usage import Usage
 from phalanx.world.usage_text import SLOTS
@@ -177,7 +178,7 @@ class QueueStatus:
             wanted["usage"] = shown if export["used"] else None
         return wanted
 
-    def _problem(self, thing: str, said: Mapping[str, Any]) -> tuple[str, str] | None:
+    def _problem(self, thing: Reference, said: Mapping[str, Any]) -> tuple[str, str] | None:
         mistake = self._queues.refused.get(thing)
         sentence = self._queues.tree.aside.get(thing) or (mistake and f"{mistake.field}: {mistake.message}")
         if not sentence:

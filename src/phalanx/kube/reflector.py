@@ -63,6 +63,10 @@ class Reflector:
 
     def __init__(self, client: Client, kind: Kind, feed: Feed, log: Log, wake: Callable[[], None]) -> None:
         self.kind = kind
+        #: The kind in the version that is watched, and in those to be tried should the server not serve it.
+        self._served, self._untried = kind, _versions(kind)[1:]
+        #: The version of the last list.
+        self._listed = kind
         self._client = client
         self._feed = feed
         self._log = log
@@ -115,10 +119,26 @@ class Reflector:
         except StreamRefused as refusal:
             if not self._absent(refusal.reply):
                 raise
-            self._feed.replaced(self.kind, set())
+            if self._try_another():
+                await self.fetch()
+            else:
+                self._feed.replaced(self.kind, set())
 
     def _absent(self, reply: Reply) -> bool:
         return reply.status == 404 and self.kind.optional
+
+    def _serves(self) -> None:
+        """The version is served. Objects read in another one are read again: writes must go to this one."""
+        if self._served is not self._listed:
+            self._feed.forget_versions(self.kind)
+        self._listed = self._served
+        self._untried = [kind for kind in _versions(self.kind) if kind is not self._served]
+
+    def _try_another(self) -> bool:
+        """Turn to a version that was not asked for yet; False: the server has none, and the next is the newest."""
+        found = bool(self._untried)
+        self._served, *self._untried = self._untried or _versions(self.kind)
+        return found
 
     async def _refused(self, reply: Reply) -> None:
         if reply.status == 410:
@@ -126,13 +146,15 @@ class Reflector:
             return
         if self._absent(reply):
             self._version = None
+            if self._try_another():
+                return
             self._feed.replaced(self.kind, set())
             self._wake()
             await self._nap(ABSENT_RETRY)
             return
         self._failures += 1
         self._version = None
-        self._log.say("list-refused", kind=self.kind.kind, path=self.kind.path, answer=reply.message)
+        self._log.say("list-refused", kind=self.kind.kind, path=self._served.path, answer=reply.message)
         await (self._nap(reply.retry_after) if reply.status == 429 else self._pause())
 
     async def _pause(self) -> None:
@@ -151,12 +173,13 @@ class Reflector:
         seen: set[str] = set()
         query = {"limit": PAGE}
         while True:
-            reply = await self._client.request("GET", self.kind.path, query=query)
+            reply = await self._client.request("GET", self._served.path, query=query)
             if not reply.ok:
                 raise StreamRefused(reply)
+            self._serves()
             page = _page.decode(reply.body)
             for raw in page.items or ():
-                seen.add(self._feed.put(self.kind, raw, listed=True))
+                seen.add(self._feed.put(self.kind, raw, listed=True, api_version=self._served.api_version))
             if not page.metadata.continue_:
                 break
             query = {"limit": PAGE, "continue": page.metadata.continue_}
@@ -173,7 +196,7 @@ class Reflector:
             "timeoutSeconds": str(random.randint(300, 600)),  # noqa: S311
         }  # fmt: skip
         rest = b""
-        async for chunk in self._client.stream(self.kind.path, query, STALL):
+        async for chunk in self._client.stream(self._served.path, query, STALL):
             rest += chunk
             *lines, rest = rest.split(b"\n")
             for line in _whole(lines):
@@ -188,7 +211,7 @@ class Reflector:
         event = _line.decode(line)
         match event.type:
             case "ADDED" | "MODIFIED":
-                self._feed.put(self.kind, event.object)
+                self._feed.put(self.kind, event.object, api_version=self._served.api_version)
             case "DELETED":
                 self._feed.gone(self.kind, event.object)
             case "ERROR":
@@ -197,6 +220,11 @@ class Reflector:
                     raise Expired
                 raise Unanswered(f"watch of {self.kind.kind}: {status.code} {status.message}")
         self._version = _bookmark.decode(event.object).metadata.resourceVersion or self._version
+
+
+def _versions(kind: Kind) -> list[Kind]:
+    """Return a kind in every version, newest first."""
+    return [kind, *(_versions(kind.older) if kind.older else ())]
 
 
 def _whole(lines: list[bytes]) -> Iterator[bytes]:

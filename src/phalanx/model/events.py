@@ -7,6 +7,7 @@ from phalanx.model.budget import Budget
 from phalanx.model.gang import Condition, Group
 from phalanx.model.node import Node
 from phalanx.model.queue import Queue
+from phalanx.model.reference import Reference
 from phalanx.model.task import Task
 
 
@@ -57,8 +58,8 @@ class NamespaceGone:
 class GroupsSeen:
     """An object that describes groups of pods appeared or changed."""
 
-    #: `Kind namespace/name`, as its pods' `Membership.owner`.
-    owner: str
+    #: As its pods' `Membership.owner`.
+    owner: Reference
     groups: tuple[Group, ...]
     #: These serve whoever writes the object's status; no decision looks at them.
     api_version: str = ""
@@ -72,7 +73,7 @@ class GroupsSeen:
 class GroupsGone:
     """An object that describes groups of pods was deleted."""
 
-    owner: str
+    owner: Reference
     #: Of the deleted object: one of the same name that was made since stays. None: whichever is there.
     uid: str | None = None
 
@@ -93,8 +94,8 @@ class QueueSeen:
 class QueueGone:
     """A queue was deleted."""
 
-    #: `Kind name`, as `Queue.object`.
-    object: str
+    #: As `Queue.object`.
+    object: Reference
     #: Of the deleted object: one of the same name that was made since stays. None: whichever is there.
     uid: str | None = None
 
@@ -150,9 +151,9 @@ class Refused:
     message: str
 
     @property
-    def object(self) -> str:
-        """Return `Kind namespace/name`."""
-        return f"{self.kind} {self.name}".rstrip()
+    def object(self) -> Reference:
+        """Return which object it is."""
+        return Reference(self.kind, self.name)
 
     def __str__(self) -> str:
         where = f"{self.object}: {self.field}: " if self.field else f"{self.object}: "

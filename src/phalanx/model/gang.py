@@ -1,7 +1,10 @@
 """A gang: tasks that start together or not at all."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from phalanx.model.reference import Reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,17 @@ def leaves(subgroups: tuple[Subgroup, ...]) -> list[Subgroup]:
     return [leaf for part in subgroups for leaf in (leaves(part.children) if part.children else [part])]
 
 
+class PodFields(NamedTuple):
+    """The fields by which a pod refers to its group, as its dialect spells them."""
+
+    #: Names the object.
+    object: str = ""
+    #: Names the group inside the object.
+    group: str = ""
+    #: Names the subgroup, where the object says which there are.
+    subgroup: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Membership:
     """What one pod says of its gang. Members should agree; what they may differ in is in `world.gangs`."""
@@ -35,11 +49,13 @@ class Membership:
     topology_required: str | None = None
     topology_preferred: str | None = None
     patience: float | None = None
-    #: The object that the pod refers to, as `Kind namespace/name`. It describes the gang, unless `minimum` is set.
-    owner: str | None = None
+    #: The object that the pod refers to. It describes the gang, unless `minimum` is set.
+    owner: Reference | None = None
     #: The group of that object, and which copy of the group.
     group: str | None = None
     replica: str | None = None
+    #: For messages alone: pods that refer to one group by different fields agree.
+    fields: PodFields = field(default=PodFields(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +76,8 @@ class Group:
     topology_preferred: str | None = None
     #: Its leaf queue; None: its pods say it.
     queue: str | None = None
+    #: The object's field that names the queue, for messages alone.
+    queue_field: str = field(default="", compare=False)
     #: A tree; empty: it has none.
     subgroups: tuple[Subgroup, ...] = ()
     #: The priority class that gives the priority, where `priority` is None. A class that is missing gives the value of

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from phalanx.model.axis import SUM_MAX
+from phalanx.model.reference import Reference
 
 #: A quota or a limit that bounds nothing. Sums stop here too, so two of them must never be added unchecked.
 UNLIMITED = SUM_MAX
@@ -48,13 +49,15 @@ class Queue:
     #: Infinity where nobody knows yet: an object that was not made is younger than all that were.
     created: float = 0.0
     uid: str = ""
-    #: Which object it is, for messages: `Queue`, or `Queue.scheduling.run.ai`.
+    #: As in `Reference`.
     kind: str = "Queue"
+    #: The object's field that names the parent, for messages alone.
+    parent_field: str = field(default="spec.parent", compare=False)
 
     @property
-    def object(self) -> str:
-        """Return `Kind name`."""
-        return f"{self.kind} {self.name}"
+    def object(self) -> Reference:
+        """Return which object it is."""
+        return Reference(self.kind, self.name)
 
 
 DEFAULT_QUEUE = Queue("default")

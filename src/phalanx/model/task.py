@@ -87,6 +87,8 @@ class Task:
     #: Required anti-affinity as it is written. Its shape in a snapshot has it with the namespaces looked up.
     repels: tuple[PodTerm, ...] = ()
     queue: str | None = None
+    #: The field that names the queue; None: no field does, the pod's own system puts it there.
+    queue_field: str | None = None
     #: Of a pod in no gang; members of one say it in their membership.
     preemptible: bool = True
     patience: float | None = None

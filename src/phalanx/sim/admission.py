@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from phalanx.dialects.kinds import called
+from phalanx.dialects import table
 from phalanx.model.events import PriorityClassSeen, Refused
 from phalanx.model.quantity import shown
 
@@ -63,7 +63,7 @@ class Admission:
             self._generated[key] += 1
         if not given.get("uid"):
             # Readable, and the same every time: pods of one age are ordered by name.
-            parts = (called(kind, one.get("apiVersion")), given.get("namespace"), given.get("name"))
+            parts = (table.TABLE.name(kind, one.get("apiVersion")), given.get("namespace"), given.get("name"))
             given["uid"] = "/".join(str(part) for part in parts if part)
         return {**one, "metadata": given}
 

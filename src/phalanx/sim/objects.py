@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from phalanx.dialects.kinds import called
+from phalanx.dialects import table
 from phalanx.dialects.read import read
 from phalanx.model.events import Event, PriorityClassSeen, QueueSeen, Refused
 from phalanx.sim.admission import Admission, full_name, mapping
@@ -70,7 +70,7 @@ class _Reader:
             self.objects.ignored[kind] += 1
         elif isinstance(event, Refused):
             self.objects.refused.append((event, source))
-            if kind in _DESCRIBING and event.object not in self.taken:
+            if kind in _DESCRIBING and str(event.object) not in self.taken:
                 # Its pods wait for it and say so; there is one, but it cannot be read.
                 self.objects.events.append(event)
         elif self._claim(one, source):
@@ -107,7 +107,7 @@ class _Reader:
 
     def _claim(self, one: dict[str, Any], source: str) -> bool:
         """Take an object's name and uid; refuse it when another object has them already."""
-        kind, name = called(one["kind"], one.get("apiVersion")), full_name(one)
+        kind, name = table.TABLE.name(one["kind"], one.get("apiVersion")), full_name(one)
         # What has no name is refused for that, by whoever reads it.
         if not mapping(one, "metadata").get("name"):
             return True

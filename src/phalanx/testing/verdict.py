@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from phalanx.dialects.native import GANG, MINIMUM
+from phalanx.dialects.native.annotations import GANG
 from phalanx.model import quantity
+from phalanx.model.keys import MINIMUM
 
 #: Every bind is written down whole, other writes in a line, reads not at all.
 AUDIT_POLICY = """\

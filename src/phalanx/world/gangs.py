@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from phalanx.model.gang import Gang, Group, Membership, Subgroup
+from phalanx.model.keys import MAXIMUM, MINIMUM, PREFIX, annotation
 from phalanx.model.task import Hold, Shape, State, Task
 
 #: Members of these states count towards the minimum. A terminating one will be gone.
@@ -47,7 +48,7 @@ def gang_key(task: Task) -> str:
     if said is None:
         return f"Pod/{task.uid}"
     described = said.owner is not None and said.minimum is None
-    return f"{said.owner.partition(' ')[0] if described and said.owner else 'gang'}/{said.gang}"
+    return f"{said.owner.kind if described and said.owner else 'gang'}/{said.gang}"
 
 
 def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None = None) -> Gang:
@@ -111,7 +112,7 @@ def _missing_minimum(members: Sequence[Task]) -> str | None:
     """The newest pod's word holds: a template that was scaled writes the new minimum on new pods only."""
     newest = members[-1]
     if newest.membership is not None and newest.membership.minimum is None:
-        return f"metadata.annotations[phalanx.dev/minimum]: required with a gang, missing on pod {newest.full_name}"
+        return f"{annotation(MINIMUM)}: required with a gang, missing on pod {newest.full_name}"
     return None
 
 
@@ -124,8 +125,8 @@ def _unreachable(members: Sequence[Task]) -> str | None:
     needed = max(parts, said.minimum or 0)
     if needed <= said.maximum:
         return None
-    source = "the subgroup minimums add up to" if parts == needed else "phalanx.dev/minimum is"
-    return f"metadata.annotations[phalanx.dev/maximum]: {said.maximum}, but {source} {needed}"
+    source = "the subgroup minimums add up to" if parts == needed else f"{MINIMUM} is"
+    return f"{annotation(MAXIMUM)}: {said.maximum}, but {source} {needed}"
 
 
 def _disagreement(members: Sequence[Task], group: Group | None) -> str | None:
@@ -156,7 +157,7 @@ def _contradiction(field: str, said: Sequence[tuple[object, Task]]) -> str | Non
     """Return a sentence if not all say the same."""
     if len({repr(value) for value, _ in said}) <= 1:
         return None
-    return f"members disagree on phalanx.dev/{field.replace('_', '-')}: {who_says(said)}"
+    return f"members disagree on {PREFIX}{field.replace('_', '-')}: {who_says(said)}"
 
 
 def who_says(said: Sequence[tuple[object, Task]]) -> str:

@@ -4,18 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from phalanx.model.events import GroupsSeen, PriorityClassSeen, Refused
-from phalanx.model.gang import Group, Membership, leaves
+from phalanx.model.gang import Group, Membership, PodFields, leaves
+from phalanx.model.keys import MINIMUM, annotation
+from phalanx.model.reference import Reference
 from phalanx.model.task import Task
 from phalanx.world.gangs import who_says
 
-#: By the kind of the object: the fields of a pod that name it, and the group inside it.
-_FIELDS = {
-    "Workload": ("spec.workloadRef.name", "spec.workloadRef.podGroup"),
-    "PodGroup": ("spec.schedulingGroup.podGroupName", "spec.schedulingGroup.podGroupName"),
-    "PodGroup.scheduling.run.ai": ("metadata.annotations[pod-group-name]", "metadata.annotations[pod-group-name]"),
-}
-#: The field of a pod that names its subgroup, where another object says which there are.
-_SUBGROUP = "metadata.labels[kai.scheduler/subgroup-name]"
 #: Every API server has these without being told.
 _SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 #: How many groups a message names before it says "and n more".
@@ -24,22 +18,22 @@ _NAMED_MAX = 8
 
 def look_up(
     members: Sequence[Task],
-    known: Mapping[str, GroupsSeen],
-    refused: Mapping[str, Refused],
+    known: Mapping[Reference, GroupsSeen],
+    refused: Mapping[Reference, Refused],
     classes: Mapping[str, PriorityClassSeen] | None = None,
 ) -> tuple[Group | None, str | None]:
     """Return the group that describes a gang (None: its members do), and what its groups object to, if anything.
 
     The group has its priority, and whether it may be preempted, from its priority class.
     """
-    referring: dict[tuple[str, str], list[Task]] = {}
+    referring: dict[tuple[Reference, str], list[Task]] = {}
     for task in members:
         if task.membership is not None and task.membership.owner is not None:
             referring.setdefault((task.membership.owner, task.membership.group or ""), []).append(task)
     described: Group | None = None
     objection: str | None = None
     for (owner, name), tasks in sorted(referring.items()):
-        group = _prioritised(_find(owner, name, known, refused), classes or {})
+        group = _prioritised(_find(owner, name, _fields(tasks[0]), known, refused), classes or {})
         objection = objection or group.hold or _other_minimum(owner, tasks, group) or _other_priority(tasks, group)
         if _says_minimum(tasks[0]) is None:
             described = group
@@ -47,18 +41,23 @@ def look_up(
     return described, objection
 
 
-def _find(owner: str, name: str, known: Mapping[str, GroupsSeen], refused: Mapping[str, Refused]) -> Group:
+def _find(
+    owner: Reference,
+    name: str,
+    fields: PodFields,
+    known: Mapping[Reference, GroupsSeen],
+    refused: Mapping[Reference, Refused],
+) -> Group:
     """Return a group; in the place of one that is missing, one that is held and says what is missing."""
-    of_object, of_group = _FIELDS[owner.partition(" ")[0]]
     if owner in refused:
         mistake = refused[owner]
-        return Group(name, 1, hold=f"{of_object}: {owner} cannot be read: {mistake.field}: {mistake.message}")
+        return Group(name, 1, hold=f"{fields.object}: {owner} cannot be read: {mistake.field}: {mistake.message}")
     if owner not in known:
-        return Group(name, 1, hold=f"{of_object}: there is no {owner}")
+        return Group(name, 1, hold=f"{fields.object}: there is no {owner}")
     groups = known[owner].groups
     found = next((group for group in groups if group.name == name), None)
     if found is None:
-        return Group(name, 1, hold=f"{of_group}: {owner} has no group {name}, {_listed(groups)}")
+        return Group(name, 1, hold=f"{fields.group}: {owner} has no group {name}, {_listed(groups)}")
     return found if found.hold is None else replace(found, hold=f"{owner}: {found.hold}")
 
 
@@ -76,16 +75,16 @@ def _prioritised(group: Group, classes: Mapping[str, PriorityClassSeen]) -> Grou
     return replace(group, priority=priority, preemptible=preemptible)
 
 
-def _other_subgroup(owner: str, members: Sequence[Task], group: Group) -> str | None:
+def _other_subgroup(owner: Reference, members: Sequence[Task], group: Group) -> str | None:
     """Return a sentence if some pod is in no subgroup of a group that has them, or in one that it has not."""
     names = [leaf.name for leaf in leaves(group.subgroups)]
     for task in members:
-        said = task.membership.subgroup if task.membership else None
+        said, field = task.membership.subgroup if task.membership else None, _fields(task).subgroup
         if said is None and names:
-            return f"{_SUBGROUP}: missing on pod {task.full_name}, the leaves of {owner} are {_some(names)}"
+            return f"{field}: missing on pod {task.full_name}, the leaves of {owner} are {_some(names)}"
         if said is not None and said not in names:
             there = f"its leaves are {_some(names)}" if names else "it has no subgroups"
-            return f"{_SUBGROUP}: {said} on pod {task.full_name} is no leaf of {owner}, {there}"
+            return f"{field}: {said} on pod {task.full_name} is no leaf of {owner}, {there}"
     return None
 
 
@@ -98,12 +97,16 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED_MAX]) + more
 
 
+def _fields(task: Task) -> PodFields:
+    return task.membership.fields if task.membership else PodFields()
+
+
 def _says_minimum(task: Task) -> int | None:
     said: Membership | None = task.membership
     return said.minimum if said else None
 
 
-def _other_minimum(owner: str, members: Sequence[Task], group: Group) -> str | None:
+def _other_minimum(owner: Reference, members: Sequence[Task], group: Group) -> str | None:
     """Return a sentence if pods with a gang of their own refer to a group that is another gang.
 
     A basic group asks for nothing that a gang by annotation does not keep.
@@ -112,7 +115,7 @@ def _other_minimum(owner: str, members: Sequence[Task], group: Group) -> str | N
     said = _says_minimum(newest)
     if said is None or group.minimum is None or said == group.minimum:
         return None
-    field = "metadata.annotations[phalanx.dev/minimum]"
+    field = annotation(MINIMUM)
     return f"{field}: {said} on {newest.full_name} contradicts {owner}, which has the minimum {group.minimum}"
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
+from phalanx.model.reference import Reference
 from phalanx.model.task import State, Task
 from phalanx.world.gangs import gang_key
 from phalanx.world.indexes import subtract, take_out
@@ -19,7 +20,7 @@ class Links:
         #: Tasks of ours by the key of their gang.
         self.members: dict[str, dict[str, None]] = {}
         #: Tasks that refer to an object, whether or not it is there.
-        self.referring: dict[str, dict[str, None]] = {}
+        self.referring: dict[Reference, dict[str, None]] = {}
         #: Tasks on nodes that terminate.
         self.leaving: dict[str, None] = {}
         #: Tasks on nodes that keep others away.

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from phalanx.model.gang import Group
+from phalanx.model.keys import QUEUE, label
 from phalanx.model.queue import DEFAULT_QUEUE
 from phalanx.model.task import Task
 from phalanx.world.queue_tree import Tree
 
-QUEUE_LABEL = "phalanx.dev/queue"
-#: Labels by which a pod may name its queue, the native one first.
-_LABELS = (QUEUE_LABEL, "kai.scheduler/queue", "project")
 #: How many queues or namespaces a message names before it says "and n more".
 _NAMED_MAX = 5
 
@@ -26,20 +25,17 @@ class Said(NamedTuple):
     namespace: str
 
 
-def said_by(task: Task, labels: Mapping[str, str], owner: tuple[str, str] | None = None) -> Said:
+def said_by(task: Task, labels: Mapping[str, str], group: Group | None = None) -> Said:
     """Return the queue of a task's gang: its object's, else the pods', else their namespace's, else `default`.
 
-    `owner`: the object that describes the gang and the queue that it names. `labels`: the namespace's.
+    `group`: what its object says of the gang. `labels`: the namespace's.
     """
-    if owner is not None:
-        return Said(owner[1], f"{owner[0]}: spec.queue", task.namespace)
+    if group is not None and group.queue and task.membership is not None:
+        return Said(group.queue, f"{task.membership.owner}: {group.queue_field}", task.namespace)
     if task.queue is not None:
-        label = next((key for key in _LABELS if task.labels.get(key) == task.queue), None)
-        # Without a label it is the one that the pod's own system puts it in.
-        return Said(task.queue, label and f"metadata.labels[{label}]", task.namespace)
-    if labels.get(QUEUE_LABEL):
-        field = f"Namespace {task.namespace}: metadata.labels[{QUEUE_LABEL}]"
-        return Said(labels[QUEUE_LABEL], field, task.namespace)
+        return Said(task.queue, task.queue_field, task.namespace)
+    if labels.get(QUEUE):
+        return Said(labels[QUEUE], f"Namespace {task.namespace}: {label(QUEUE)}", task.namespace)
     return Said(DEFAULT_QUEUE.name, None, task.namespace)
 
 
@@ -57,7 +53,7 @@ def answer(tree: Tree, name: str) -> Answer:
 
 def objection(said: Said, given: Answer) -> str | None:
     """Return why a gang must not use the queue that it is in; None: it may."""
-    start = f"{said.field}: " if said.field else f"metadata.labels[{QUEUE_LABEL}]: missing, and "
+    start = f"{said.field}: " if said.field else f"{label(QUEUE)}: missing, and "
     if isinstance(given, str):
         return start + given
     if given is None or said.namespace in given:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from phalanx.model.queue import DEFAULT_QUEUE, Queue
+from phalanx.model.reference import Reference
 
 #: How many queues a message names before it says "and n more".
 _NAMED_MAX = 8
@@ -23,8 +24,8 @@ class Tree:
     row: Mapping[str, int]
     #: Rows of the children, per row that has some.
     children: Mapping[int, tuple[int, ...]]
-    #: Per `Kind name` of each object that does not count: a sentence.
-    aside: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: Per object that does not count: a sentence.
+    aside: Mapping[Reference, str] = field(default_factory=dict[Reference, str])
     #: The same per name, where no object of the name counts.
     missing: Mapping[str, str] = field(default_factory=dict[str, str])
     #: There is no Queue object at all.
@@ -36,16 +37,16 @@ class Tree:
         return -1 if name is None else self.row[name]
 
 
-def resolve(queues: Iterable[Queue], refused: Mapping[str, str]) -> Tree:
-    """Return the tree of these queues. `refused`: what is wrong with those that cannot be read, by `Kind name`."""
+def resolve(queues: Iterable[Queue], refused: Mapping[Reference, str]) -> Tree:
+    """Return the tree of these queues. `refused`: what is wrong with those that cannot be read."""
     known = list(queues)
     if not known and not refused:
         return _ordered({DEFAULT_QUEUE.name: DEFAULT_QUEUE}, {DEFAULT_QUEUE.name: 0}, {}, {}, implicit=True)
     chosen, aside = _choose(known)
     aside.update(refused)
-    unreadable: dict[str, tuple[str, str]] = {}
+    unreadable: dict[str, tuple[Reference, str]] = {}
     for thing in sorted(refused, reverse=True):
-        unreadable[thing.partition(" ")[2]] = (thing, refused[thing])
+        unreadable[thing.full_name] = (thing, refused[thing])
     depth, bad = _depths(chosen, unreadable)
     missing = {name: sentence for name, (_, sentence) in unreadable.items() if name not in chosen}
     for name, sentence in bad.items():
@@ -53,10 +54,10 @@ def resolve(queues: Iterable[Queue], refused: Mapping[str, str]) -> Tree:
     return _ordered(chosen, depth, aside, missing)
 
 
-def _choose(queues: Iterable[Queue]) -> tuple[dict[str, Queue], dict[str, str]]:
+def _choose(queues: Iterable[Queue]) -> tuple[dict[str, Queue], dict[Reference, str]]:
     """Of several objects of one name the oldest counts, whatever order they were seen in."""
     chosen: dict[str, Queue] = {}
-    aside: dict[str, str] = {}
+    aside: dict[Reference, str] = {}
     for queue in sorted(queues, key=lambda queue: (queue.created, queue.kind)):
         first = chosen.setdefault(queue.name, queue)
         if first is not queue:
@@ -65,13 +66,13 @@ def _choose(queues: Iterable[Queue]) -> tuple[dict[str, Queue], dict[str, str]]:
 
 
 def _depths(
-    chosen: Mapping[str, Queue], unreadable: Mapping[str, tuple[str, str]]
+    chosen: Mapping[str, Queue], unreadable: Mapping[str, tuple[Reference, str]]
 ) -> tuple[dict[str, int], dict[str, str]]:
     """Return how deep each queue in order lies, and a sentence for each of the others."""
     depth: dict[str, int] = {}
     bad: dict[str, str] = {}
     #: Per bad queue: the object that everything below it waits for, and what is wrong there.
-    cause: dict[str, tuple[str, str]] = {name: found for name, found in unreadable.items() if name not in chosen}
+    cause: dict[str, tuple[Reference, str]] = {name: found for name, found in unreadable.items() if name not in chosen}
     for start in sorted(chosen):
         path: dict[str, None] = {}
         name: str | None = start
@@ -81,7 +82,7 @@ def _depths(
         if name is not None and name in path:
             ring = list(path)[list(path).index(name) :]
             for member in ring:
-                bad[member] = f"{_field(chosen[member])}: {_round(ring)}"
+                bad[member] = f"{chosen[member].parent_field}: {_round(ring)}"
                 cause[member] = (chosen[member].object, bad[member])
                 del path[member]
         for member in reversed(path):
@@ -90,12 +91,12 @@ def _depths(
                 depth[member] = 0 if queue.parent is None else depth[queue.parent] + 1
                 continue
             if queue.parent not in cause:
-                bad[member] = f"{_field(queue)}: there is no Queue {queue.parent}"
+                bad[member] = f"{queue.parent_field}: there is no Queue {queue.parent}"
                 cause[member] = (queue.object, bad[member])
                 continue
             thing, why = cause[member] = cause[queue.parent]
-            because = "" if thing.partition(" ")[2] == queue.parent else f" because of {thing}"
-            bad[member] = f"{_field(queue)}: Queue {queue.parent} is set aside{because}: {why}"
+            because = "" if thing.full_name == queue.parent else f" because of {thing}"
+            bad[member] = f"{queue.parent_field}: Queue {queue.parent} is set aside{because}: {why}"
     return depth, bad
 
 
@@ -108,15 +109,10 @@ def _round(ring: list[str]) -> str:
     return f"the parents go round in a circle: {' > '.join(names[:_NAMED_MAX])}{more} > {names[0]}"
 
 
-def _field(queue: Queue) -> str:
-    """Return the field that names the parent, as the object's own system calls it."""
-    return "spec.parent" if queue.kind == "Queue" else "spec.parentQueue"
-
-
 def _ordered(
     chosen: Mapping[str, Queue],
     depth: Mapping[str, int],
-    aside: Mapping[str, str],
+    aside: Mapping[Reference, str],
     missing: Mapping[str, str],
     *,
     implicit: bool = False,

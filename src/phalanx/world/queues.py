@@ -11,6 +11,7 @@ from phalanx.model.events import QueueGone, QueueSeen, Refused
 from phalanx.model.gang import Gang
 from phalanx.model.queue import Queue
 from phalanx.model.queue_table import QueueTable
+from phalanx.model.reference import Reference
 from phalanx.model.snapshot import GangTable, NodeTable
 from phalanx.model.task import Task
 from phalanx.model.usage import Memory
@@ -28,8 +29,7 @@ from phalanx.world.usage import Usage
 class QueueReport:
     """One Queue object as of the last cycle, for whoever shows it or writes its status."""
 
-    #: `Kind name`.
-    object: str
+    object: Reference
     #: As it was read; None: it cannot be.
     queue: Queue | None
     #: Of the resources that some queue lists, with what its children have. Empty where it is set aside.
@@ -45,9 +45,8 @@ class Queues:
     """Every Queue object, and the queue table."""
 
     def __init__(self) -> None:
-        #: By `Kind name`.
-        self.seen: dict[str, QueueSeen] = {}
-        self.refused: dict[str, Refused] = {}
+        self.seen: dict[Reference, QueueSeen] = {}
+        self.refused: dict[Reference, Refused] = {}
         self.usage: Usage | None = None
         self.tree: Tree = resolve((), {})
         self.table: QueueTable = blank(self.tree)
@@ -60,7 +59,7 @@ class Queues:
         self._said: dict[str, str] = {}
         self._answers: dict[str, Answer] = {}
         #: `status.usage` of objects at first sight, until somebody wants to remember.
-        self._statuses: dict[str, object] = {}
+        self._statuses: dict[Reference, object] = {}
         #: Who waits, as of the last cycle.
         self.waiting: GangTable | None = None
 
@@ -188,9 +187,9 @@ class Queues:
         rows = np.array([[waiting[queue.name]] for queue in self.table.queues], np.int64).reshape(-1, 1)
         pending = sum_up(rows, self.table.parent, self.table.depth, ~self.table.leaf[:, None])[:, 0].tolist()
         found = []
-        for thing in sorted({*self.seen, *self.refused}, key=lambda thing: (thing.partition(" ")[2], thing)):
+        for thing in sorted({*self.seen, *self.refused}, key=lambda thing: (thing.full_name, thing)):
             seen, problem = self.seen.get(thing), self.tree.aside.get(thing)
-            name = thing.partition(" ")[2]
+            name = thing.full_name
             queue = seen.queue if seen is not None else None
             if problem is not None:
                 # Who names a queue that is set aside waits for it; of two of one name, for the one that counts.

@@ -32,6 +32,7 @@ from phalanx.model.gang import Gang
 from phalanx.model.node import Node
 from phalanx.model.outcome import Outcome, Result
 from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release
+from phalanx.model.reference import Reference
 from phalanx.model.snapshot import WAVE_DEADLINE, Snapshot
 from phalanx.model.task import Shape, State, Task
 from phalanx.model.usage import Memory
@@ -75,13 +76,13 @@ class World:
         #: By uid: a name can be used again.
         self.tasks: dict[str, Task] = {}
         self.namespaces: dict[str, Mapping[str, str]] = {}
-        #: Objects set aside, by `Kind namespace/name`.
-        self.refused: dict[str, Refused] = {}
+        #: Objects set aside.
+        self.refused: dict[Reference, Refused] = {}
         self._links = links = Links()
         self.on_node, self.nominated, self.members = links.on_node, links.nominated, links.members
         self.resources = links.resources
-        #: Objects that describe groups, by `Kind namespace/name`.
-        self.groups: dict[str, GroupsSeen] = {}
+        #: Objects that describe groups.
+        self.groups: dict[Reference, GroupsSeen] = {}
         self.classes: dict[str, PriorityClassSeen] = {}
         self.queues = Queues()
         self.budgets = Budgets()
@@ -108,14 +109,14 @@ class World:
         """Take in one event. Events that change nothing we look at leave nothing dirty."""
         match event:
             case TaskSeen(task):
-                self.refused.pop(f"Pod {task.full_name}", None)
+                self.refused.pop(Reference("Pod", task.full_name), None)
                 old = self.tasks.get(task.uid)
                 self._set_task(self._back(old, self._assumed.seen(old, task)))
             case TaskGone(uid):
                 self._drop_task(uid)
                 self.moves.gone(uid)
             case NodeSeen(node):
-                self.refused.pop(f"Node {node.name}", None)
+                self.refused.pop(Reference("Node", node.name), None)
                 self._set_node(node)
             case NodeGone(name):
                 self._drop_node(name)
@@ -136,14 +137,14 @@ class World:
     ) -> None:
         match event:
             case BudgetSeen() | BudgetGone():
-                self.refused.pop(f"PodDisruptionBudget {event.full_name}", None)
+                self.refused.pop(Reference("PodDisruptionBudget", event.full_name), None)
                 self.budgets.apply(event, self.tasks.values())
             case GroupsSeen(owner):
                 self._set_groups(owner, event)
             case GroupsGone(owner, uid):
                 self._drop_groups(owner, uid)
             case PriorityClassSeen(name):
-                self.refused.pop(f"PriorityClass {name}", None)
+                self.refused.pop(Reference("PriorityClass", name), None)
                 self._set_class(name, event)
             case PriorityClassGone(name):
                 self._set_class(name, None)
@@ -368,7 +369,7 @@ class World:
         # A namespace's labels name the default queue of its pods.
         self._dirty_gangs.update(gang_key(task) for task in self.tasks.values() if task.ours and task.namespace == name)
 
-    def _set_groups(self, owner: str, seen: GroupsSeen | None) -> None:
+    def _set_groups(self, owner: Reference, seen: GroupsSeen | None) -> None:
         """Take in an object that describes groups. Its gangs are worked out again if it says something else."""
         old, mistake = self.groups.pop(owner, None), self.refused.pop(owner, None)
         if seen is not None:
@@ -377,7 +378,7 @@ class World:
             for uid in self._links.referring.get(owner, {}):
                 self._mark(gang_key(self.tasks[uid]))
 
-    def _drop_groups(self, owner: str, uid: str | None) -> None:
+    def _drop_groups(self, owner: Reference, uid: str | None) -> None:
         known = self.groups.get(owner)
         if known is None or uid is None or known.uid == uid:
             self._set_groups(owner, None)
@@ -454,9 +455,7 @@ class World:
         """Return a gang and which queue it is in, by its object, its members, their namespace or by default."""
         first = unfinished[0]
         group, objection = look_up(unfinished, self.groups, self.refused, self.classes)
-        owner = first.membership.owner if first.membership else None
-        described = (owner, group.queue) if owner and group and group.queue else None
-        said = said_by(first, self.namespaces.get(first.namespace, {}), described)
+        said = said_by(first, self.namespaces.get(first.namespace, {}), group)
         gang = assemble(key, unfinished, said.queue, group)
         hold = objection or gang.hold or self.queues.objection(said)
         return gang if hold is None else replace(gang, hold=hold), said

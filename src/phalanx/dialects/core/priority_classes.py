@@ -4,13 +4,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from phalanx.dialects import objects
+from phalanx.dialects.core import objects
 from phalanx.dialects.mistakes import FieldError, Mistakes, check_name, one_of
 from phalanx.model.events import PriorityClassSeen
 from phalanx.model.quantity import shown
 
-#: Every version that was ever served has the same fields.
-VERSIONS = ("scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1", "scheduling.k8s.io/v1alpha1")
+GROUP = "scheduling.k8s.io"
 
 
 NEVER = "Never"

@@ -9,16 +9,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from phalanx.dialects import objects
-from phalanx.dialects.constraints import label_selector
+from phalanx.dialects.core import objects
+from phalanx.dialects.core.constraints import label_selector
 from phalanx.dialects.mistakes import FieldError, Mistakes, check_name
 from phalanx.model.budget import Budget, Portion
 from phalanx.model.events import BudgetSeen
 from phalanx.model.quantity import shown
 
 GROUP = "policy"
-VERSION = f"{GROUP}/v1"
-KIND = "PodDisruptionBudget"
 
 _COUNT_MAX = 2**31 - 1
 _PERCENT = re.compile(r"[0-9]{1,3}%", re.ASCII)

@@ -1,9 +1,15 @@
 """Pods as KAI's users write them: their PodGroup and subgroup, their queue, and whether they may be preempted."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 
+from phalanx.dialects.core.pod_objects import Pod
+from phalanx.dialects.dialect import QueueName
 from phalanx.dialects.mistakes import FieldError, Mistakes, check_name, one_of
-from phalanx.model.gang import Membership
+from phalanx.model.gang import Membership, PodFields
+from phalanx.model.keys import annotation, label
+from phalanx.model.reference import Reference
+from phalanx.model.task import Hold
 
 POD_GROUP = "pod-group-name"
 SUBGROUP = "kai.scheduler/subgroup-name"
@@ -14,18 +20,25 @@ PROJECT = "project"
 
 SCHEDULER = "kai-scheduler"
 DEFAULT_QUEUE = "default-queue"
-#: As `Membership.owner` and in messages: Kubernetes has a PodGroup too.
+#: As in a `Reference`: Kubernetes has a PodGroup too.
 GROUP_KIND = "PodGroup.scheduling.run.ai"
 #: From this priority on work is not preempted, unless it says that it may be.
 FIXED_FROM = 100
 
+FIELDS = PodFields(object=annotation(POD_GROUP), group=annotation(POD_GROUP), subgroup=label(SUBGROUP))
+
+_PARTS = ("gpu-fraction", "gpu-fraction-num-devices", "gpu-memory")
 _PREEMPTIBILITY = {"preemptible": True, "non-preemptible": False}
 
 
-def membership(
-    annotations: dict[str, str], labels: dict[str, str], namespace: str, mistakes: Mistakes
-) -> Membership | None:
+def references(pod: Pod) -> list[str]:
+    """Return the fields by which a pod refers to a group."""
+    return [annotation(POD_GROUP)] if POD_GROUP in (pod.metadata.annotations or ()) else []
+
+
+def membership(pod: Pod, namespace: str, mistakes: Mistakes) -> Membership | None:
     """Return the PodGroup that a pod refers to, or None when it refers to none (or, noted, in a wrong way)."""
+    annotations, labels = pod.metadata.annotations or {}, pod.metadata.labels or {}
     if POD_GROUP not in annotations:
         return None
     try:
@@ -38,38 +51,39 @@ def membership(
 @lru_cache(maxsize=8192)
 def _membership(namespace: str, name: str, subgroup: str | None) -> Membership:
     """Read a reference. The pods of a gang have the same one, so it is done once."""
-    check_name(name, f"metadata.annotations[{POD_GROUP}]")
+    check_name(name, FIELDS.group)
     if subgroup is not None:
-        check_name(subgroup, f"metadata.labels[{SUBGROUP}]")
+        check_name(subgroup, FIELDS.subgroup)
     full = f"{namespace}/{name}"
-    return Membership(full, None, subgroup=subgroup, owner=f"{GROUP_KIND} {full}", group=name)
+    owner = Reference(GROUP_KIND, full)
+    return Membership(full, None, subgroup=subgroup, owner=owner, group=name, fields=FIELDS)
 
 
-def queue(labels: dict[str, str], scheduler: str, mistakes: Mistakes) -> str | None:
+def queue(pod: Pod, mistakes: Mistakes) -> QueueName | None:
     """Return the queue that a pod names, or the one that KAI puts it in."""
-    own = scheduler == SCHEDULER
+    labels, own = pod.metadata.labels or {}, pod.spec.scheduler_name == SCHEDULER
     for key in (QUEUE, PROJECT) if own else (QUEUE,):
         name = labels.get(key)
         if name:
             try:
-                check_name(name, f"metadata.labels[{key}]")
+                check_name(name, label(key))
             except FieldError as mistake:
                 mistakes.note(mistake.field, mistake.message)
                 return None
-            return name
-    return DEFAULT_QUEUE if own else None
+            return QueueName(name, label(key))
+    return QueueName(DEFAULT_QUEUE, None) if own else None
 
 
-def preemptible_alone(labels: dict[str, str], scheduler: str, priority: int, mistakes: Mistakes) -> bool:
-    """Tell whether a pod in no gang may be preempted."""
+def preemptible_alone(pod: Pod, priority: int, mistakes: Mistakes) -> bool | None:
+    """Tell whether a pod in no gang may be preempted; None: nothing says so."""
     said = None
     try:
-        said = preemptible(labels.get(PREEMPTIBILITY), f"metadata.labels[{PREEMPTIBILITY}]")
+        said = preemptible((pod.metadata.labels or {}).get(PREEMPTIBILITY), label(PREEMPTIBILITY))
     except FieldError as mistake:
         mistakes.note(mistake.field, mistake.message)
-    if said is not None:
-        return said
-    return scheduler != SCHEDULER or priority < FIXED_FROM
+    if said is None and pod.spec.scheduler_name == SCHEDULER:
+        return priority < FIXED_FROM
+    return said
 
 
 def preemptible(word: str | None, field: str) -> bool | None:
@@ -79,3 +93,11 @@ def preemptible(word: str | None, field: str) -> bool | None:
     if word not in _PREEMPTIBILITY:
         raise FieldError(field, one_of(word, tuple(_PREEMPTIBILITY)))
     return _PREEMPTIBILITY[word]
+
+
+def holds(pod: Pod) -> Iterator[Hold]:
+    """Yield what asks for a part of a GPU."""
+    annotations = pod.metadata.annotations or {}
+    for key in _PARTS:
+        if key in annotations:
+            yield Hold(annotation(key), "parts of a GPU are not given out by this version")

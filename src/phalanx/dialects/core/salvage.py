@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from phalanx.dialects import objects
+from phalanx.dialects.core import pod_objects
+from phalanx.dialects.core.pods import read_pod
+from phalanx.dialects.dialect import Table
 from phalanx.dialects.mistakes import UNREADABLE, of_wrong_type
-from phalanx.dialects.pods import read_pod
 from phalanx.model.axis import AMOUNT_MAX, PODS
 from phalanx.model.task import Hold, Shape, State, Task
 
@@ -29,12 +30,12 @@ def on_which_node(document: Mapping[str, Any]) -> str | None:
     return node if isinstance(node, str) and node and phase not in ("Succeeded", "Failed") else None
 
 
-def salvage(document: Mapping[str, Any], schedulers: Collection[str], name: str, mistake: Hold) -> Task:
+def salvage(document: Mapping[str, Any], schedulers: Collection[str], name: str, mistake: Hold, table: Table) -> Task:
     """Return the task without the malformed fields, or, where these say what it takes, one that fills its node."""
     rest, field = _without(document, mistake.field), ""
     while rest is not None:
         try:
-            return replace(read_pod(msgspec.convert(rest, objects.Pod), schedulers), hold=mistake)
+            return replace(read_pod(msgspec.convert(rest, pod_objects.Pod), schedulers, table), hold=mistake)
         except UNREADABLE as error:
             field, _ = of_wrong_type(str(error), rest)
             rest = _without(rest, field)

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
-from phalanx.dialects import kai_objects as api
-from phalanx.dialects.kai import GROUP
-from phalanx.dialects.kai_pods import FIXED_FROM, GROUP_KIND, preemptible
+from phalanx.dialects.kai import objects as api
+from phalanx.dialects.kai.pods import FIXED_FROM, GROUP_KIND, preemptible
+from phalanx.dialects.kai.queues import GROUP
 from phalanx.dialects.mistakes import FieldError, Mistakes, check_name
 from phalanx.dialects.timestamps import moment
 from phalanx.model.events import GroupsSeen
 from phalanx.model.gang import Group, Subgroup
 from phalanx.model.quantity import shown
+from phalanx.model.reference import Reference
 
 GROUP_VERSION = f"{GROUP}/v2alpha2"
 
@@ -36,6 +37,7 @@ def read_group(group: api.PodGroup) -> GroupsSeen:
         topology_required=wishes.required_topology_level or None,
         topology_preferred=wishes.preferred_topology_level or None,
         queue=spec.queue or None,
+        queue_field="spec.queue",
         subgroups=subgroups,
         priority_class=spec.priority_class_name or None,
         priority_absent=_PRIORITY,
@@ -45,7 +47,7 @@ def read_group(group: api.PodGroup) -> GroupsSeen:
         hold=_hold(group),
     )
     return GroupsSeen(
-        f"{GROUP_KIND} {namespace}/{meta.name}", (found,), GROUP_VERSION, meta.uid or "", meta.generation or 0
+        Reference(GROUP_KIND, f"{namespace}/{meta.name}"), (found,), GROUP_VERSION, meta.uid or "", meta.generation or 0
     )
 
 

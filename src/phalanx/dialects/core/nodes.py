@@ -1,9 +1,10 @@
-"""Node objects to nodes. A node with a mistake is set aside whole: half a node would be a false book."""
+"""Nodes and namespaces. A node with a mistake is set aside whole: half a node would be a false book."""
 
 import re
 
-from phalanx.dialects import objects
-from phalanx.dialects.mistakes import NAME_ALLOWED, RESOURCE_ALLOWED, FieldError, is_name, is_resource, one_of, under
+from phalanx.dialects.core import objects
+from phalanx.dialects.mistakes import RESOURCE_ALLOWED, FieldError, check_name, is_resource, one_of, under
+from phalanx.model.events import NamespaceSeen
 from phalanx.model.node import Node, Taint
 from phalanx.model.quantity import QuantityError, capacity, shown
 
@@ -15,8 +16,7 @@ def read_node(node: objects.Node) -> Node:
     """Return the node, or raise the first mistake in it."""
     meta = node.metadata
     spec, status = node.spec or objects.NodeSpec(), node.status or objects.NodeStatus()
-    if not is_name(meta.name):
-        raise FieldError("metadata.name", f"found {shown(meta.name)}, allowed is {NAME_ALLOWED}")
+    check_name(meta.name, "metadata.name")
     if status.allocatable is None:
         allocatable = _amounts(status.capacity, "status.capacity")
     else:
@@ -56,3 +56,11 @@ def _taints(listed: list[objects.Taint] | None) -> tuple[Taint, ...]:
                 raise FieldError(f"spec.taints[{index}].{name}", f"found {shown(word)}, allowed is one printable word")
         found.add(Taint(one.key, one.value or "", one.effect))
     return tuple(sorted(found))
+
+
+def read_namespace(namespace: objects.Namespace) -> NamespaceSeen:
+    """Return the namespace, or raise the mistake in it."""
+    name = namespace.metadata.name
+    check_name(name, "metadata.name")
+    # The API server puts this label on every namespace; selectors rely on it, and files may lack it.
+    return NamespaceSeen(name, {**(namespace.metadata.labels or {}), "kubernetes.io/metadata.name": name})

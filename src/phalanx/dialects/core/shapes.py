@@ -2,9 +2,9 @@
 
 import msgspec
 
-from phalanx.dialects import constraints, objects
+from phalanx.dialects.core import constraints, pod_objects
+from phalanx.dialects.core.requests import effective, infeasible
 from phalanx.dialects.mistakes import Mistakes
-from phalanx.dialects.requests import effective, infeasible
 from phalanx.model.task import Shape
 
 #: How many different pods are remembered, and how large a description may be.
@@ -15,7 +15,7 @@ _encoder = msgspec.msgpack.Encoder()
 _shapes: dict[bytes, Shape] = {}
 
 
-def shape_of(pod: objects.Pod, namespace: str, mistakes: Mistakes, *, on_node: bool) -> Shape:
+def shape_of(pod: pod_objects.Pod, namespace: str, mistakes: Mistakes, *, on_node: bool) -> Shape:
     """Return what the scheduler may look at. Labels are left to those who know which are read."""
     # A pod that is not on a node yet has nothing but its spec to go by.
     status = pod.status if on_node else None
@@ -31,7 +31,9 @@ def shape_of(pod: objects.Pod, namespace: str, mistakes: Mistakes, *, on_node: b
     return shape
 
 
-def _shape(spec: objects.PodSpec, status: objects.PodStatus | None, namespace: str, mistakes: Mistakes) -> Shape:
+def _shape(
+    spec: pod_objects.PodSpec, status: pod_objects.PodStatus | None, namespace: str, mistakes: Mistakes
+) -> Shape:
     request = effective(spec, status, mistakes)
     return Shape(
         requests=request.amounts,
@@ -46,7 +48,7 @@ def _shape(spec: objects.PodSpec, status: objects.PodStatus | None, namespace: s
     )
 
 
-def _key(spec: objects.PodSpec, status: objects.PodStatus | None, namespace: str) -> bytes | None:
+def _key(spec: pod_objects.PodSpec, status: pod_objects.PodStatus | None, namespace: str) -> bytes | None:
     """Return everything that a shape is made of, as bytes; None for what is too large or cannot be written."""
     resized = None
     if status is not None:

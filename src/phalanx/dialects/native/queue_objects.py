@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from phalanx.dialects import objects
+from phalanx.dialects.core import objects
 
 
 class QueueSpec(Struct, gc=False, rename="camel", forbid_unknown_fields=True):

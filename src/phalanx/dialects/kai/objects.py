@@ -4,7 +4,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct
 
-from phalanx.dialects import objects
+from phalanx.dialects.core import objects
 
 Member: TypeAlias = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 

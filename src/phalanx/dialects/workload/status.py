@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from phalanx.dialects.workload import CONDITIONS
+from phalanx.dialects.workload.groups import CONDITIONS
 from phalanx.model.events import GroupsSeen
 from phalanx.model.gang import Condition
 from phalanx.model.plan import Code, Reason
@@ -26,8 +26,8 @@ def group_condition(seen: GroupsSeen, reason: Reason | None, now: float) -> dict
     `reason` says why the gang waits; None: its minimum has got its places. That is final: kube-scheduler never
     takes it back, even if pods are lost later, and others rely on it.
     """
-    # A Workload has no status.
-    if not seen.owner.startswith("PodGroup "):
+    # A Workload with groups has no status.
+    if seen.api_version not in CONDITIONS:
         return None
     had = seen.condition
     status = "True" if reason is None else "False"
@@ -52,6 +52,12 @@ def group_condition(seen: GroupsSeen, reason: Reason | None, now: float) -> dict
         "lastTransitionTime": fresh.since,
         "observedGeneration": fresh.generation,
     }
+
+
+def group_status(seen: GroupsSeen, reason: Reason | None, now: float) -> dict[str, Any] | None:
+    """Return what to merge into the status, or None when nothing is to be written."""
+    condition = group_condition(seen, reason, now)
+    return None if condition is None else {"conditions": [condition]}
 
 
 def _stamp(now: float) -> str:

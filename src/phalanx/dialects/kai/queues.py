@@ -2,7 +2,7 @@
 
 from decimal import ROUND_FLOOR, Decimal
 
-from phalanx.dialects import kai_objects as api
+from phalanx.dialects.kai import objects as api
 from phalanx.dialects.mistakes import FieldError, Mistakes, check_name
 from phalanx.dialects.queue_terms import read_parent, read_runtime, read_weight
 from phalanx.dialects.timestamps import moment
@@ -39,6 +39,7 @@ def read_queue(queue: api.Queue) -> QueueSeen:
         created=moment(meta.creation_timestamp, "metadata.creationTimestamp", Mistakes(strict=True)) or 0.0,
         uid=meta.uid or "",
         kind=QUEUE_KIND,
+        parent_field="spec.parentQueue",
     )
     status = queue.status if isinstance(queue.status, dict) else {}
     return QueueSeen(found, QUEUE_VERSION, meta.generation or 0, status)

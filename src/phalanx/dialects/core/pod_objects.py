@@ -1,55 +1,16 @@
-"""The fields of Kubernetes objects that are read, and no others: what is not declared here is skipped.
-
-Any list or map may be null. Quantities and times are checked by hand (`Any`), so that a message can name the
-very field; everything else is checked while it is decoded.
-"""
+"""The fields of a Pod that are read, as in `objects`."""
 
 from typing import Annotated, Any, TypeAlias
 
 from msgspec import Meta, Struct, field
 
-Amounts: TypeAlias = dict[str, Any] | None
-Strings: TypeAlias = dict[str, str] | None
+from phalanx.dialects.core.objects import Amounts, Condition, Expression, Int32, Metadata, Resources, Selector, Strings
+
 Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
-Int32: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-
-
-class Owner(Struct, gc=False):
-    """An owner reference."""
-
-    controller: bool | None = None
-    uid: str | None = None
-
-
-class Metadata(Struct, gc=False, rename="camel"):
-    """What every object has."""
-
-    name: str
-    namespace: str | None = None
-    uid: str | None = None
-    labels: Strings = None
-    annotations: Strings = None
-    creation_timestamp: Any = None
-    deletion_timestamp: Any = None
-    deletion_grace_period_seconds: int | None = None
-    owner_references: list[Owner] | None = None
-
-
-class Versioned(Metadata, gc=False, rename="camel"):
-    """What every object has, and how often its spec was written."""
-
-    generation: int | None = None
-
-
-class Resources(Struct, gc=False):
-    """Requests and limits of a container or of a pod."""
-
-    requests: Amounts = None
-    limits: Amounts = None
 
 
 class ContainerPort(Struct, gc=False, rename="camel"):
@@ -77,14 +38,6 @@ class Container(Struct, gc=False, rename="camel"):
     restart_policy_rules: list[RestartRule] | None = None
 
 
-class Expression(Struct, gc=False):
-    """One requirement of a selector."""
-
-    key: str | None = None
-    operator: str | None = None
-    values: list[str] | None = None
-
-
 class NodeTerm(Struct, gc=False, rename="camel"):
     """A node selector term."""
 
@@ -110,13 +63,6 @@ class NodeAffinity(Struct, gc=False):
 
     required: NodeTerms | None = field(default=None, name=_REQUIRED)
     preferred: list[WeightedNodeTerm] | None = field(default=None, name=_PREFERRED)
-
-
-class Selector(Struct, gc=False, rename="camel"):
-    """A label selector."""
-
-    match_labels: Strings = None
-    match_expressions: list[Expression] | None = None
 
 
 class PodTerm(Struct, gc=False, rename="camel"):
@@ -216,15 +162,6 @@ class PodSpec(Struct, gc=False, rename="camel"):
     scheduling_group: SchedulingGroup | None = None
 
 
-class Condition(Struct, gc=False, rename="camel"):
-    """A condition of a pod or a node."""
-
-    type: str | None = None
-    status: str | None = None
-    reason: str | None = None
-    last_transition_time: Any = None
-
-
 class Terminated(Struct, gc=False, rename="camel"):
     """How a container ended."""
 
@@ -265,40 +202,3 @@ class Pod(Struct, gc=False):
     metadata: Metadata
     spec: PodSpec
     status: PodStatus | None = None
-
-
-class Taint(Struct, gc=False):
-    """A taint."""
-
-    key: str
-    value: str | None = None
-    effect: str | None = None
-
-
-class NodeSpec(Struct, gc=False):
-    """What people say of a node."""
-
-    unschedulable: bool | None = None
-    taints: list[Taint] | None = None
-
-
-class NodeStatus(Struct, gc=False):
-    """What the kubelet says of a node."""
-
-    allocatable: Amounts = None
-    capacity: Amounts = None
-    conditions: list[Condition] | None = None
-
-
-class Node(Struct, gc=False):
-    """A Node."""
-
-    metadata: Metadata
-    spec: NodeSpec | None = None
-    status: NodeStatus | None = None
-
-
-class Namespace(Struct, gc=False):
-    """A Namespace."""
-
-    metadata: Metadata

@@ -3,10 +3,11 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from phalanx.dialects import constraints, holds, kai_pods, native, objects, workload_pods
+from phalanx.dialects.core import constraints, objects, pod_objects
+from phalanx.dialects.core.priority_classes import evicts
+from phalanx.dialects.core.shapes import shape_of
+from phalanx.dialects.dialect import Table, Wishes
 from phalanx.dialects.mistakes import NAME_ALLOWED, Mistakes, is_name
-from phalanx.dialects.priority_classes import evicts
-from phalanx.dialects.shapes import shape_of
 from phalanx.dialects.timestamps import moment
 from phalanx.model.gang import Membership
 from phalanx.model.quantity import shown
@@ -15,11 +16,9 @@ from phalanx.model.task import Hold, State, Task
 _FINISHED = {"Succeeded": State.SUCCEEDED, "Failed": State.FAILED}
 #: Longer than anybody waits; it keeps a typo from becoming an infinite float.
 _GRACE_MAX = 2**31
-#: The cluster autoscaler's word for a pod that must not be put elsewhere.
-_SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
 
-def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
+def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) -> Task:
     """Return the task. A mistake in a pending pod of ours is raised; any other pod is read as far as it goes.
 
     What is on a node runs and takes room whatever its object says: refusing it would give its room away.
@@ -35,13 +34,12 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
     nominated = status.nominated_node_name if status else None
     if not spec.containers:
         mistakes.note("spec.containers", "found none, allowed is at least one")
-    annotations, labels = meta.annotations or {}, meta.labels or {}
     created = moment(meta.creation_timestamp, "metadata.creationTimestamp", mistakes) or 0.0
     shape = shape_of(pod, namespace, mistakes, on_node=node is not None)
     # A bad annotation on a pod that runs already takes it out of its gang and not out of the books.
-    membership = _membership(pod, namespace, mistakes)
-    # The members of a gang say it in their membership.
-    preemptible, patience = _alone(pod, shape.priority, mistakes) if membership is None else (True, None)
+    membership = _membership(pod, namespace, mistakes, table)
+    wishes = _wishes(pod, shape.priority, mistakes, table, alone=membership is None)
+    queue = next((said for ask in table.queues if (said := ask(pod, mistakes))), None)
     deleted = moment(meta.deletion_timestamp, "metadata.deletionTimestamp", mistakes)
     return Task(
         uid=meta.uid or f"{namespace}/{name}",
@@ -58,48 +56,53 @@ def read_pod(pod: objects.Pod, schedulers: Collection[str]) -> Task:
         gone_at=deleted if state is State.RELEASING else None,
         grace=_grace(meta, spec),
         owner=next((owner.uid or "" for owner in meta.owner_references or () if owner.controller), None),
-        movable=native.movable(annotations, mistakes) and annotations.get(_SAFE_TO_EVICT) != "false",
+        movable=wishes.movable,
         membership=membership,
         nominated=_checked(nominated, "status.nominatedNodeName", mistakes) if nominated else None,
-        labels=labels,
+        labels=meta.labels or {},
         repels=constraints.repels(spec.affinity, namespace, mistakes) if spec.affinity else (),
-        queue=native.queue(labels, mistakes) or kai_pods.queue(labels, scheduler, mistakes),
-        preemptible=preemptible,
-        patience=patience,
+        queue=queue.name if queue else None,
+        queue_field=queue.field if queue else None,
+        preemptible=wishes.preemptible is not False,
+        patience=wishes.patience,
         evicts=evicts(spec.preemption_policy, "spec.preemptionPolicy", mistakes),
-        expected_runtime=native.expected_runtime(annotations, mistakes),
-        hold=mistakes.first or (_hold(pod, state) if ours else None),
+        expected_runtime=wishes.expected_runtime,
+        hold=mistakes.first or (_hold(pod, state, table) if ours else None),
     )
 
 
-def _membership(pod: objects.Pod, namespace: str, mistakes: Mistakes) -> Membership | None:
+def _membership(pod: pod_objects.Pod, namespace: str, mistakes: Mistakes, table: Table) -> Membership | None:
     """Return what a pod says of its gang.
 
-    A pod may have annotations and a reference: Job controllers set `schedulingGroup` on pods of whose annotations
-    they know nothing. Then the annotations describe the gang, and the object that it refers to must not object.
+    A pod may describe its gang and refer to an object too: Job controllers set `schedulingGroup` on pods of whose
+    annotations they know nothing. Then the pod's description counts, and the object must not object.
     """
-    annotations, labels = pod.metadata.annotations or {}, pod.metadata.labels or {}
-    referred = workload_pods.membership(pod.spec, namespace, mistakes)
-    if referred is None:
-        referred = kai_pods.membership(annotations, labels, namespace, mistakes)
-    own = native.membership(annotations, namespace, mistakes)
+    said = [one for ask in table.memberships if (one := ask(pod, namespace, mistakes)) is not None]
+    referred = next((one for one in said if one.owner is not None), None)
+    own = next((one for one in said if one.owner is None), None)
     if referred is None:
         return own
     if own is None or own.minimum is None:
-        return native.refine(referred, annotations, mistakes)
-    return replace(own, owner=referred.owner, group=referred.group, replica=referred.replica)
+        for refine in table.refinements:
+            referred = refine(referred, pod, mistakes)
+        return referred
+    return replace(
+        own, owner=referred.owner, group=referred.group, replica=referred.replica, fields=referred.fields
+    )  # fmt: skip
 
 
-def _alone(pod: objects.Pod, priority: int, mistakes: Mistakes) -> tuple[bool, float | None]:
-    """Return what a pod in no gang says of itself: whether it may be preempted, and its patience."""
-    annotations, scheduler = pod.metadata.annotations or {}, pod.spec.scheduler_name or ""
-    preemptible = native.preemptible_alone(annotations, mistakes)
-    if preemptible is None:
-        preemptible = kai_pods.preemptible_alone(pod.metadata.labels or {}, scheduler, priority, mistakes)
-    return preemptible, native.patience_alone(annotations, mistakes)
+def _wishes(pod: pod_objects.Pod, priority: int, mistakes: Mistakes, table: Table, *, alone: bool) -> Wishes:
+    """Return what a pod says of itself: it may be moved unless a row forbids it, else the first row's word counts."""
+    said = [ask(pod, alone, priority, mistakes) for ask in table.wishes]
+    return Wishes(
+        all(one.movable for one in said),
+        next((one.expected_runtime for one in said if one.expected_runtime is not None), None),
+        next((one.preemptible for one in said if one.preemptible is not None), None),
+        next((one.patience for one in said if one.patience is not None), None),
+    )
 
 
-def _state(pod: objects.Pod) -> State:
+def _state(pod: pod_objects.Pod) -> State:
     finished = _FINISHED.get((pod.status.phase if pod.status else None) or "")
     if finished is not None:
         return finished
@@ -116,24 +119,35 @@ def _checked(name: str, field: str, mistakes: Mistakes) -> str:
     return shown(name)
 
 
-def _hold(pod: objects.Pod, state: State) -> Hold | None:
+def _hold(pod: pod_objects.Pod, state: State, table: Table) -> Hold | None:
     if state is State.PENDING and pod.metadata.deletion_timestamp is not None:
         return Hold("metadata.deletionTimestamp", "it is being deleted")
-    return holds.hold(pod)
+    held = (hold for ask in table.holds for hold in ask(pod))
+    return _two_gangs(pod, table) or next(held, None)
 
 
-def _grace(meta: objects.Metadata, spec: objects.PodSpec) -> float:
+def _two_gangs(pod: pod_objects.Pod, table: Table) -> Hold | None:
+    """Return the hold of a pod that is put into two gangs, of which nobody can say which one counts."""
+    named = [field for ask in table.references for field in ask(pod)]
+    if named:
+        named += [field for ask in table.descriptions for field in ask(pod)]
+    if len(named) < 2:
+        return None
+    return Hold(named[0], f"contradicts {named[1]}: a pod is in one gang, and one of them says which")
+
+
+def _grace(meta: objects.Metadata, spec: pod_objects.PodSpec) -> float:
     for seconds in (meta.deletion_grace_period_seconds, spec.termination_grace_period_seconds):
         if seconds is not None:
             return float(min(max(seconds, 0), _GRACE_MAX))
     return 30.0
 
 
-def _started(pod: objects.Pod, state: State, created: float, mistakes: Mistakes) -> float | None:
+def _started(pod: pod_objects.Pod, state: State, created: float, mistakes: Mistakes) -> float | None:
     """Return since when it holds its node: its start, else its binding, else (nobody knows) its creation."""
     if state is State.PENDING:
         return None
-    status = pod.status or objects.PodStatus()
+    status = pod.status or pod_objects.PodStatus()
     started = moment(status.start_time, "status.startTime", mistakes)
     if started is not None or state not in {State.RUNNING, State.RELEASING}:
         return started
@@ -144,7 +158,7 @@ def _started(pod: objects.Pod, state: State, created: float, mistakes: Mistakes)
     return created
 
 
-def _finished(status: objects.PodStatus, mistakes: Mistakes) -> float | None:
+def _finished(status: pod_objects.PodStatus, mistakes: Mistakes) -> float | None:
     """Return when its last container ended."""
     ends = []
     for index, one in enumerate(status.container_statuses or ()):

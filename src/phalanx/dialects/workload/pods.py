@@ -2,18 +2,29 @@
 
 from functools import lru_cache
 
-from phalanx.dialects import objects
+from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.mistakes import NAME_ALLOWED, FieldError, Mistakes, is_name
-from phalanx.model.gang import Membership
+from phalanx.model.gang import Membership, PodFields
 from phalanx.model.quantity import shown
+from phalanx.model.reference import Reference
 
 #: 5 minutes, as in kube-scheduler: so long a gang is tried from its place in the queue before it queues again.
 START_TIMEOUT = 300.0
 
 
-def membership(spec: objects.PodSpec, namespace: str, mistakes: Mistakes) -> Membership | None:
+_IN_POD_GROUP = PodFields(object="spec.schedulingGroup.podGroupName", group="spec.schedulingGroup.podGroupName")
+_IN_WORKLOAD = PodFields(object="spec.workloadRef.name", group="spec.workloadRef.podGroup")
+
+
+def references(pod: Pod) -> list[str]:
+    """Return the fields by which a pod refers to groups; more than one contradict each other."""
+    given = (("spec.schedulingGroup", pod.spec.scheduling_group), ("spec.workloadRef", pod.spec.workload_ref))
+    return [field for field, value in given if value is not None]
+
+
+def membership(pod: Pod, namespace: str, mistakes: Mistakes) -> Membership | None:
     """Return the group that a pod refers to, or None when it refers to none (or, noted, in a wrong way)."""
-    group, ref = spec.scheduling_group, spec.workload_ref
+    group, ref = pod.spec.scheduling_group, pod.spec.workload_ref
     try:
         if group is not None:
             return _in_pod_group(namespace, group.pod_group_name)
@@ -27,21 +38,24 @@ def membership(spec: objects.PodSpec, namespace: str, mistakes: Mistakes) -> Mem
 @lru_cache(maxsize=8192)
 def _in_pod_group(namespace: str, name: str | None) -> Membership:
     """Read a `schedulingGroup`. The pods of a gang have the same one, so it is done once."""
-    group = _checked(name, "spec.schedulingGroup.podGroupName")
+    group = _checked(name, _IN_POD_GROUP.group)
     full = f"{namespace}/{group}"
-    return Membership(full, None, start_timeout=START_TIMEOUT, owner=f"PodGroup {full}", group=group)
+    return Membership(
+        full, None, start_timeout=START_TIMEOUT, owner=Reference("PodGroup", full), group=group, fields=_IN_POD_GROUP
+    )
 
 
 @lru_cache(maxsize=8192)
 def _in_workload(namespace: str, name: str | None, group: str | None, replica: str | None) -> Membership:
     """Read a `workloadRef`. The minimum of a group holds for each replica key by itself."""
-    workload = f"{namespace}/{_checked(name, 'spec.workloadRef.name')}"
-    parts = [workload, _checked(group, "spec.workloadRef.podGroup")]
+    workload = f"{namespace}/{_checked(name, _IN_WORKLOAD.object)}"
+    parts = [workload, _checked(group, _IN_WORKLOAD.group)]
     if replica is not None:
         parts.append(_checked(replica, "spec.workloadRef.podGroupReplicaKey"))
     return Membership(
-        "/".join(parts), None, start_timeout=START_TIMEOUT, owner=f"Workload {workload}", group=group, replica=replica
-    )
+        "/".join(parts), None, start_timeout=START_TIMEOUT, owner=Reference("Workload", workload), group=group,
+        replica=replica, fields=_IN_WORKLOAD,
+    )  # fmt: skip
 
 
 def _checked(name: str | None, field: str) -> str:

@@ -8,7 +8,7 @@ overhead of its runtime is added. Each quantity is rounded up by itself to the r
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from phalanx.dialects import objects
+from phalanx.dialects.core import objects, pod_objects
 from phalanx.dialects.mistakes import RESOURCE_ALLOWED, Mistakes, is_resource, under
 from phalanx.model.axis import AMOUNT_MAX, CPU, MEMORY, PODS, add_up
 from phalanx.model.quantity import QuantityError, request, shown
@@ -25,7 +25,7 @@ class Request:
     scored: tuple[int, int]
 
 
-def effective(spec: objects.PodSpec, status: objects.PodStatus | None, mistakes: Mistakes) -> Request:
+def effective(spec: pod_objects.PodSpec, status: pod_objects.PodStatus | None, mistakes: Mistakes) -> Request:
     """Return what a pod takes. `status` is that of a pod on a node, which may be resized in place."""
     containers = _Containers.of(spec, status, mistakes)
     total = containers.total({})
@@ -53,7 +53,7 @@ class _Containers:
     inits: list[tuple[bool, dict[str, int]]]
 
     @classmethod
-    def of(cls, spec: objects.PodSpec, status: objects.PodStatus | None, mistakes: Mistakes) -> "_Containers":
+    def of(cls, spec: pod_objects.PodSpec, status: pod_objects.PodStatus | None, mistakes: Mistakes) -> "_Containers":
         resize = _Resize.of(status)
         apps = [
             resize.of_container(one, f"spec.containers[{index}].resources", mistakes)
@@ -91,15 +91,15 @@ class _Containers:
 class _Resize:
     """In-place resize as in Kubernetes 1.36: a container is charged the most of what it asks for, has and was given."""
 
-    statuses: Mapping[str | None, tuple[str, objects.ContainerStatus]]
+    statuses: Mapping[str | None, tuple[str, pod_objects.ContainerStatus]]
     #: The kubelet said that what the spec asks for can never be: it does not count.
     infeasible: bool = False
 
     @classmethod
-    def of(cls, status: objects.PodStatus | None) -> "_Resize":
+    def of(cls, status: pod_objects.PodStatus | None) -> "_Resize":
         if status is None:
             return _NO_RESIZE
-        found: dict[str | None, tuple[str, objects.ContainerStatus]] = {}
+        found: dict[str | None, tuple[str, pod_objects.ContainerStatus]] = {}
         for kind, those in (("init", status.init_container_statuses), ("", status.container_statuses)):
             list_name = f"status.{kind}ContainerStatuses" if kind else "status.containerStatuses"
             for index, one in enumerate(those or ()):
@@ -107,7 +107,7 @@ class _Resize:
                     found[one.name] = (f"{list_name}[{index}]", one)
         return cls(found, infeasible(status))
 
-    def of_container(self, container: objects.Container, path: str, mistakes: Mistakes) -> dict[str, int]:
+    def of_container(self, container: pod_objects.Container, path: str, mistakes: Mistakes) -> dict[str, int]:
         spec = _defaulted(container.resources, path, mistakes)
         found = self.statuses.get(container.name)
         if found is None:
@@ -123,19 +123,19 @@ class _Resize:
 _NO_RESIZE = _Resize({})
 
 
-def infeasible(status: objects.PodStatus) -> bool:
+def infeasible(status: pod_objects.PodStatus) -> bool:
     """Tell whether the kubelet refused the resize that the spec asks for."""
     pending = next((one for one in status.conditions or () if one.type == "PodResizePending"), None)
     return pending is not None and pending.reason == "Infeasible"
 
 
-def is_sidecar(init: objects.Container) -> bool:
+def is_sidecar(init: pod_objects.Container) -> bool:
     """Tell an init container that keeps running from one that ends."""
     return init.restart_policy == "Always"
 
 
 def _level(
-    spec: objects.PodSpec, status: objects.PodStatus | None, total: Mapping[str, int], mistakes: Mistakes
+    spec: pod_objects.PodSpec, status: pod_objects.PodStatus | None, total: Mapping[str, int], mistakes: Mistakes
 ) -> dict[str, int]:
     """Return the amounts set for the pod as a whole, which replace what its containers add up to.
 

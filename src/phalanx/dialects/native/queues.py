@@ -12,8 +12,8 @@ from phalanx.dialects.mistakes import (
     one_of,
     under,
 )
-from phalanx.dialects.queue_objects import Queue as Written
-from phalanx.dialects.queue_objects import QueueSpec
+from phalanx.dialects.native.queue_objects import Queue as Written
+from phalanx.dialects.native.queue_objects import QueueSpec
 from phalanx.dialects.queue_terms import read_parent, read_runtime, read_weight
 from phalanx.dialects.timestamps import moment
 from phalanx.model.events import QueueSeen

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from phalanx.dialects import objects
+from phalanx.dialects.core import objects, pod_objects
+from phalanx.dialects.core.requests import is_sidecar
 from phalanx.dialects.mistakes import Mistakes, one_of
-from phalanx.dialects.requests import is_sidecar
 from phalanx.model.quantity import shown
 from phalanx.model.selectors import (
     HostPort,
@@ -33,7 +33,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-def tolerations(listed: list[objects.Toleration] | None, mistakes: Mistakes) -> tuple[Toleration, ...]:
+def tolerations(listed: list[pod_objects.Toleration] | None, mistakes: Mistakes) -> tuple[Toleration, ...]:
     """Return the tolerations, each once and in one order, so that equal sets make equal shapes."""
     found = set()
     for index, one in enumerate(listed or ()):
@@ -59,7 +59,7 @@ def node_selector(selector: objects.Strings) -> NodeTerm | None:
     return NodeTerm(tuple(Requirement(key, "In", (value,)) for key, value in sorted(selector.items())))
 
 
-def node_terms(affinity: objects.Affinity | None, mistakes: Mistakes) -> tuple[NodeTerm, ...] | None:
+def node_terms(affinity: pod_objects.Affinity | None, mistakes: Mistakes) -> tuple[NodeTerm, ...] | None:
     """Return the required node affinity: one of the terms must match."""
     node = affinity.node_affinity if affinity else None
     if node is None or node.required is None:
@@ -69,19 +69,19 @@ def node_terms(affinity: objects.Affinity | None, mistakes: Mistakes) -> tuple[N
     return tuple(_node_term(term, f"{path}[{index}]", mistakes) for index, term in listed)
 
 
-def preferences(affinity: objects.Affinity | None, mistakes: Mistakes) -> tuple[Preference, ...]:
+def preferences(affinity: pod_objects.Affinity | None, mistakes: Mistakes) -> tuple[Preference, ...]:
     """Return the preferred node affinity. An empty term prefers nothing."""
     node = affinity.node_affinity if affinity else None
     found = []
     for index, one in enumerate((node.preferred if node else None) or ()):
         path = f"{_NODE}.{_PREFERRED}[{index}].preference"
-        term = _node_term(one.preference or objects.NodeTerm(), path, mistakes)
+        term = _node_term(one.preference or pod_objects.NodeTerm(), path, mistakes)
         if term != NodeTerm():
             found.append(Preference(one.weight, term))
     return tuple(found)
 
 
-def _node_term(term: objects.NodeTerm, path: str, mistakes: Mistakes) -> NodeTerm:
+def _node_term(term: pod_objects.NodeTerm, path: str, mistakes: Mistakes) -> NodeTerm:
     labels = _requirements(term.match_expressions, f"{path}.matchExpressions", _NODE_OPERATORS, mistakes)
     listed = f"{path}.matchFields"
     fields = []
@@ -93,7 +93,7 @@ def _node_term(term: objects.NodeTerm, path: str, mistakes: Mistakes) -> NodeTer
     return NodeTerm(labels, tuple(fields))
 
 
-def repels(affinity: objects.Affinity | None, namespace: str, mistakes: Mistakes) -> tuple[PodTerm, ...]:
+def repels(affinity: pod_objects.Affinity | None, namespace: str, mistakes: Mistakes) -> tuple[PodTerm, ...]:
     """Return the required anti-affinity: which pods may not be in its domains."""
     anti = affinity.pod_anti_affinity if affinity else None
     found = []
@@ -150,7 +150,7 @@ def _indexed(
             yield index, Requirement(one.key, operator, tuple(sorted(set(values))))
 
 
-def host_ports(spec: objects.PodSpec, mistakes: Mistakes) -> tuple[HostPort, ...]:
+def host_ports(spec: pod_objects.PodSpec, mistakes: Mistakes) -> tuple[HostPort, ...]:
     """Return the ports taken on the node. On the host's network every port of a container is one."""
     running = [("containers", index, one) for index, one in enumerate(spec.containers or ())]
     running += [

@@ -4,16 +4,15 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
+from phalanx.dialects.core.pod_objects import Pod
+from phalanx.dialects.dialect import QueueName, Wishes
 from phalanx.dialects.mistakes import NAME_ALLOWED, FieldError, Mistakes, is_name, one_of
 from phalanx.dialects.timestamps import duration
 from phalanx.model.gang import Membership
+from phalanx.model.keys import MAXIMUM, MINIMUM, QUEUE, annotation, label
 from phalanx.model.quantity import shown
 
-PREFIX = "phalanx.dev/"
-QUEUE = "phalanx.dev/queue"
 GANG = "phalanx.dev/gang"
-MINIMUM = "phalanx.dev/minimum"
-MAXIMUM = "phalanx.dev/maximum"
 SUBGROUP = "phalanx.dev/subgroup"
 SUBGROUP_MINIMUM = "phalanx.dev/subgroup-minimum"
 START_TIMEOUT = "phalanx.dev/start-timeout"
@@ -36,13 +35,16 @@ _OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIM
 #: What may be wished for a gang whoever says who belongs to it.
 _WISHES = (START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_PREFERRED, PATIENCE)
 
+_NOTHING = Wishes()
+
 COUNT_MAX = 2**31 - 1
 _COUNT = re.compile(r"[0-9]{1,10}", re.ASCII)
 _LEVEL = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_./]{0,315}[A-Za-z0-9])?", re.ASCII)
 
 
-def membership(annotations: dict[str, str], namespace: str, mistakes: Mistakes) -> Membership | None:
+def membership(pod: Pod, namespace: str, mistakes: Mistakes) -> Membership | None:
     """Return what a pod says of its gang, or None without one (or, noted, with a bad one)."""
+    annotations = pod.metadata.annotations or {}
     gang = annotations.get(GANG)
     try:
         if gang is None:
@@ -53,8 +55,9 @@ def membership(annotations: dict[str, str], namespace: str, mistakes: Mistakes) 
         return None
 
 
-def refine(said: Membership, annotations: dict[str, str], mistakes: Mistakes) -> Membership:
+def refine(said: Membership, pod: Pod, mistakes: Mistakes) -> Membership:
     """Return what another dialect says of a pod's gang, with the wishes that its annotations add."""
+    annotations = pod.metadata.annotations or {}
     given = {key: annotations[key] for key in _WISHES if key in annotations}
     if not given:
         return said
@@ -71,24 +74,23 @@ def refine(said: Membership, annotations: dict[str, str], mistakes: Mistakes) ->
         return said
 
 
-def expected_runtime(annotations: dict[str, str], mistakes: Mistakes) -> float | None:
-    """Return how long the pod will run, as its owner says."""
-    return _noted_seconds(EXPECTED_RUNTIME, annotations, mistakes)
+def descriptions(pod: Pod) -> list[str]:
+    """Return the annotations that describe a gang, unless there are enough to compare it with what an object says."""
+    given = [key for key in DEFINING if key in (pod.metadata.annotations or ())]
+    return [] if given[:2] == [GANG, MINIMUM] else [annotation(key) for key in given]
 
 
-def patience_alone(annotations: dict[str, str], mistakes: Mistakes) -> float | None:
-    """Return how long a pod in no gang gladly lets others pass."""
-    return _noted_seconds(PATIENCE, annotations, mistakes)
-
-
-def preemptible_alone(annotations: dict[str, str], mistakes: Mistakes) -> bool | None:
-    """Tell whether a pod in no gang may be preempted; None: it does not say."""
-    return _noted_flag(PREEMPTIBLE, annotations, mistakes)
-
-
-def movable(annotations: dict[str, str], mistakes: Mistakes) -> bool:
-    """Tell whether a pod may be moved. One whose word cannot be read stays where it is."""
-    return MOVABLE not in annotations or _noted_flag(MOVABLE, annotations, mistakes) is True
+def wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes:
+    """Return what a pod says of itself. One whose word on being moved cannot be read stays where it is."""
+    del priority
+    annotations = pod.metadata.annotations
+    if not annotations:
+        return _NOTHING
+    # The members of a gang say these two in their membership.
+    preemptible = _noted_flag(PREEMPTIBLE, annotations, mistakes) if alone else None
+    patience = _noted_seconds(PATIENCE, annotations, mistakes) if alone else None
+    movable = MOVABLE not in annotations or _noted_flag(MOVABLE, annotations, mistakes) is True
+    return Wishes(movable, _noted_seconds(EXPECTED_RUNTIME, annotations, mistakes), preemptible, patience)
 
 
 def _noted_flag(key: str, annotations: dict[str, str], mistakes: Mistakes) -> bool | None:
@@ -111,12 +113,12 @@ def _noted_seconds(key: str, annotations: dict[str, str], mistakes: Mistakes) ->
         return None
 
 
-def queue(labels: dict[str, str], mistakes: Mistakes) -> str | None:
+def queue(pod: Pod, mistakes: Mistakes) -> QueueName | None:
     """Return the queue that a pod names."""
-    name = labels.get(QUEUE)
+    name = (pod.metadata.labels or {}).get(QUEUE)
     if name is None or is_name(name):
-        return name
-    mistakes.note(f"metadata.labels[{QUEUE}]", f"found {shown(name)}, allowed is {NAME_ALLOWED}")
+        return QueueName(name, label(QUEUE)) if name else None
+    mistakes.note(label(QUEUE), f"found {shown(name)}, allowed is {NAME_ALLOWED}")
     return None
 
 
@@ -148,7 +150,7 @@ def _membership(namespace: str, gang: str, values: tuple[str | None, ...]) -> Me
 
 
 def _mistake(key: str, message: str) -> FieldError:
-    return FieldError(f"metadata.annotations[{key}]", message)
+    return FieldError(annotation(key), message)
 
 
 def _check_name(key: str, name: str) -> None:

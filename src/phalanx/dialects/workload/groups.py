@@ -8,12 +8,13 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from phalanx.dialects import objects
-from phalanx.dialects import workload_objects as api
+from phalanx.dialects.core import objects
 from phalanx.dialects.mistakes import FieldError, check_name, one_of
+from phalanx.dialects.workload import objects as api
 from phalanx.model.events import GroupsSeen
 from phalanx.model.gang import Condition, Group
 from phalanx.model.quantity import shown
+from phalanx.model.reference import Reference
 
 GROUP = "scheduling.k8s.io"
 #: The version in which Workloads have groups themselves, and no status.
@@ -32,7 +33,7 @@ _LABEL_KEY = re.compile(
 )
 
 
-def read_workload(workload: api.Workload, api_version: str) -> GroupsSeen:
+def read_workload(workload: api.Workload) -> GroupsSeen:
     """Return the groups of a v1alpha1 Workload, or raise the first mistake in it."""
     groups: dict[str, Group] = {}
     for index, one in enumerate(workload.spec.pod_groups or ()):
@@ -45,7 +46,7 @@ def read_workload(workload: api.Workload, api_version: str) -> GroupsSeen:
         groups[one.name] = Group(one.name, _minimum(one.policy, f"{path}.policy"), hold=_deletion(workload.metadata))
     if not groups:
         raise FieldError("spec.podGroups", "found none, allowed is at least one")
-    return _seen("Workload", workload.metadata, api_version, tuple(groups.values()))
+    return _seen("Workload", workload.metadata, WITH_GROUPS, tuple(groups.values()))
 
 
 def read_templates(workload: api.Templates, api_version: str) -> GroupsSeen:
@@ -80,7 +81,9 @@ def _seen(kind: str, meta: objects.Versioned, api_version: str, groups: tuple[Gr
     namespace = meta.namespace or "default"
     check_name(meta.name, "metadata.name")
     check_name(namespace, "metadata.namespace")
-    return GroupsSeen(f"{kind} {namespace}/{meta.name}", groups, api_version, meta.uid or "", meta.generation or 0)
+    return GroupsSeen(
+        Reference(kind, f"{namespace}/{meta.name}"), groups, api_version, meta.uid or "", meta.generation or 0
+    )
 
 
 def _deletion(meta: objects.Versioned) -> str | None:

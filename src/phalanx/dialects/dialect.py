@@ -1,0 +1,142 @@
+"""What a dialect is: the kinds of objects that it reads, and what it says of a pod. Each is one row in `table`.
+
+The order of the rows is the precedence: the first row that names a queue, a group or a wish for a pod is heard.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from phalanx.dialects.core.pod_objects import Pod
+from phalanx.dialects.mistakes import Mistakes
+from phalanx.model.events import Event, GroupsSeen
+from phalanx.model.gang import Membership
+from phalanx.model.plan import Reason
+from phalanx.model.reference import Reference
+from phalanx.model.task import Hold
+
+
+class QueueName(NamedTuple):
+    """The queue that a pod is in by its dialect."""
+
+    name: str
+    #: None: no field names it, the dialect puts such pods there.
+    field: str | None
+
+
+class Wishes(NamedTuple):
+    """What a pod says of itself besides its gang and queue; None: nothing."""
+
+    movable: bool = True
+    expected_runtime: float | None = None
+    #: These two count for a pod in no gang alone.
+    preemptible: bool | None = None
+    patience: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a kind: what its objects are decoded to, and how they become an event."""
+
+    name: str
+    type: Any
+    #: Raises FieldError for the first mistake. None: a Pod, of which every row says something.
+    event: Callable[[Any], Event] | None
+    #: A version that only files hold is not looked for on a cluster.
+    watched: bool = True
+    #: What an API server fills in as `spec.priority` of a group without a class; None: nothing.
+    priority: int | None = None
+    decoder: msgspec.json.Decoder[Any] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "decoder", msgspec.json.Decoder(self.type))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of object that a dialect reads."""
+
+    kind: str
+    #: The API group; empty for the core's.
+    group: str = ""
+    plural: str
+    #: Newest first. Of those that a cluster serves the first is watched.
+    versions: tuple[Version, ...]
+    gone: Callable[[Reference, str], Event]
+    namespaced: bool = True
+    #: Absent from many clusters: a 404 is normal, and it may appear later.
+    optional: bool = True
+    #: Pods wait for such an object and say so, also when it cannot be read.
+    awaited: bool = False
+    #: An API server fills in the priority from `spec.priorityClassName`.
+    prioritised: bool = False
+    #: In messages the API group stands behind the kind: Kubernetes and Phalanx have one of this name too.
+    qualified: bool = True
+    #: What to merge into the status of a group: why its gang waits, or None when it has got its places.
+    status: Callable[[GroupsSeen, Reason | None, float], dict[str, Any] | None] | None = None
+
+    @property
+    def called(self) -> str:
+        """Return the kind as in a `Reference`."""
+        return f"{self.kind}.{self.group}" if self.qualified else self.kind
+
+    def api_version(self, version: Version) -> str:
+        """Return the `apiVersion` of objects of a version."""
+        return f"{self.group}/{version.name}" if self.group else version.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """One row. A dialect that leaves a field out has no say there."""
+
+    name: str
+    kinds: tuple[Kind, ...] = ()
+    #: The gang of a pod, by its fields, labels, annotations or owners, given its namespace. One with an `owner` refers
+    #: to an object; one without describes the gang itself.
+    membership: Callable[[Pod, str, Mistakes], Membership | None] | None = None
+    #: The fields by which a pod refers to objects. A pod that refers to two is held.
+    references: Callable[[Pod], Iterable[str]] | None = None
+    #: The fields that describe a gang, but not well enough to be compared with the object of a reference.
+    descriptions: Callable[[Pod], Iterable[str]] | None = None
+    #: A membership that another row gives, with what this dialect's fields add.
+    refine: Callable[[Membership, Pod, Mistakes], Membership] | None = None
+    queue: Callable[[Pod, Mistakes], QueueName | None] | None = None
+    #: Given whether the pod is in no gang, and its priority.
+    wishes: Callable[[Pod, bool, int, Mistakes], Wishes] | None = None
+    #: Constraints that this version does not honour: the pod is never bound.
+    holds: Callable[[Pod], Iterable[Hold]] | None = None
+
+
+class Table:
+    """The rows, and what they come to together."""
+
+    def __init__(self, rows: Iterable[Dialect]) -> None:
+        self.rows = rows = tuple(rows)
+        kinds = [kind for row in rows for kind in row.kinds]
+        #: By API group and kind.
+        self.kinds = {(kind.group, kind.kind): kind for kind in kinds}
+        #: By the kind in a `Reference`.
+        self.called = {kind.called: kind for kind in kinds}
+        if len(self.kinds) < len(kinds) or len(self.called) < len(kinds):
+            raise ValueError("two dialects read one kind, or call two kinds by one name")
+        #: By kind and `apiVersion`.
+        self.versions = {(kind.kind, kind.api_version(version)): version for kind in kinds for version in kind.versions}
+        self.memberships = [row.membership for row in rows if row.membership]
+        self.references = [row.references for row in rows if row.references]
+        self.descriptions = [row.descriptions for row in rows if row.descriptions]
+        self.refinements = [row.refine for row in rows if row.refine]
+        self.queues = [row.queue for row in rows if row.queue]
+        self.wishes = [row.wishes for row in rows if row.wishes]
+        self.holds = [row.holds for row in rows if row.holds]
+
+    def kind(self, kind: object, api_version: object) -> Kind | None:
+        """Return the kind of an object, whatever its version; None: no dialect reads it."""
+        group = api_version.rpartition("/")[0] if isinstance(api_version, str) else ""
+        return self.kinds.get((group, kind)) if isinstance(kind, str) else None
+
+    def name(self, kind: str, api_version: object) -> str:
+        """Return what a kind is called in a `Reference`."""
+        known = self.kind(kind, api_version)
+        return kind if known is None else known.called

@@ -1,0 +1,13 @@
+"""The dialects that are read, each one row; the order is the precedence."""
+
+from phalanx.dialects.core.row import CORE
+from phalanx.dialects.dialect import Table
+from phalanx.dialects.kai.row import KAI
+from phalanx.dialects.native.row import NATIVE
+from phalanx.dialects.unread import UNREAD
+from phalanx.dialects.workload.row import WORKLOAD
+
+ROWS = (CORE, NATIVE, WORKLOAD, KAI, UNREAD)
+
+#: Read through the module (`table.TABLE`), so that a test can put another row in.
+TABLE = Table(ROWS)

@@ -1,0 +1,32 @@
+"""Systems whose gangs this version does not read: a pod that is marked for one of them is held, not placed alone."""
+
+from collections.abc import Iterator
+
+from phalanx.dialects.core.pod_objects import Pod
+from phalanx.dialects.dialect import Dialect
+from phalanx.model.keys import annotation, label
+from phalanx.model.task import Hold
+
+_ANNOTATIONS = {
+    "gang.scheduling.koordinator.sh/name": "Koordinator",
+    "scheduling.k8s.io/group-name": "Volcano",
+    "yunikorn.apache.org/task-group-name": "YuniKorn",
+    "yunikorn.apache.org/task-groups": "YuniKorn",
+}
+_LABELS = {
+    "kueue.x-k8s.io/pod-group-name": "Kueue",
+    "pod-group.scheduling.sigs.k8s.io": "coscheduling",
+    "pod-group.scheduling.sigs.k8s.io/name": "coscheduling",
+    "scheduling.x-k8s.io/pod-group": "coscheduling",
+}
+
+
+def _holds(pod: Pod) -> Iterator[Hold]:
+    annotations, labels = pod.metadata.annotations or {}, pod.metadata.labels or {}
+    fields = [(annotation(key), system) for key, system in _ANNOTATIONS.items() if key in annotations]
+    fields += [(label(key), system) for key, system in _LABELS.items() if key in labels]
+    for field, system in fields:
+        yield Hold(field, f"gangs of {system} are not read by this version")
+
+
+UNREAD = Dialect(name="unread", holds=_holds)
