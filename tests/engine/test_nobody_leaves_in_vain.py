@@ -1,0 +1,120 @@
+"""For any small cluster with arrivals: for whom somebody is evicted lands, or the plan says what made it vain.
+
+`RUNS=5000 pytest tests/engine/test_nobody_leaves_in_vain.py` is the long form.
+"""
+
+import os
+from dataclasses import dataclass, field, replace
+
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from phalanx.engine.policy import Policy
+from phalanx.loop import Loop
+from phalanx.model.events import Event, NodeSeen, TaskGone, TaskSeen
+from phalanx.model.node import Taint
+from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release
+from phalanx.model.selectors import HostPort
+from phalanx.model.task import State, Task
+from phalanx.sim.cycles import carry_out, release
+from phalanx.testing.crowds import crowded
+from phalanx.testing.exhaustive import gang_name
+from phalanx.testing.room import CONSOLIDATE, PREEMPT, RECLAIM, STALE, policy_of, world_of
+from phalanx.world.world import World
+
+RUNS = int(os.environ.get("RUNS") or 60)
+FEW = settings(max_examples=RUNS, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+ALL = policy_of("{name: backfill}", CONSOLIDATE, RECLAIM, PREEMPT, STALE)
+#: Seconds from one cycle to the next; arrivals, ends and taints come in the first cycles; so many are played.
+PERIOD, EVENTFUL, CYCLES = 10.0, 12, 40
+PORT = st.sampled_from([(), (), (), (80,)])
+
+
+@dataclass
+class Run:
+    """One run: who was promised a place for which somebody left, and has not landed yet."""
+
+    #: By uid: in which cycle, and for which gang who left.
+    owed: dict[str, tuple[int, str, list[str]]] = field(default_factory=dict[str, tuple[int, str, list[str]]])
+    #: Releases, which name what made it vain.
+    named: list[str] = field(default_factory=list[str])
+    told: list[str] = field(default_factory=list[str])
+
+    def note(self, cycle: int, plan: Plan) -> None:
+        """Take in a plan."""
+        self.told.append(f"cycle {cycle}\n{plan.text()}")
+        victims: dict[str, list[str]] = {}
+        for step in plan.steps:
+            if isinstance(step, Evict) and step.beneficiary is not None:
+                victims.setdefault(step.beneficiary, []).append(step.task)
+            elif isinstance(step, Release) and self.owed.pop(step.uid, None) is not None:
+                assert step.reason
+                self.named.append(step.reason)
+        evicted = {step.uid for step in plan.steps if isinstance(step, Evict)}
+        for step in plan.steps:
+            if isinstance(step, Bind):
+                self.owed.pop(step.uid, None)
+            elif isinstance(step, Nominate) and step.gang in victims and step.uid not in evicted:
+                self.owed[step.uid] = (cycle, step.gang, victims[step.gang])
+
+    def gone(self, uid: str) -> None:
+        """Let a pod be taken away: nobody waits for it any more."""
+        self.owed.pop(uid, None)
+
+
+@FEW
+@given(crowded(), st.data())
+def test_for_whom_somebody_is_evicted_lands_or_the_plan_says_what_made_it_vain(
+    events: list[Event], data: st.DataObject
+) -> None:
+    world, to_come = split(events, data)
+    run = play(world, to_come, data, ALL)
+    late = {uid: owed for uid, owed in run.owed.items() if owed[0] < CYCLES - 8}
+    for reason in run.named:
+        event(reason.partition(":")[0].partition(" by ")[0][:40])
+    assert not late, "\n".join([str(late), *run.told])
+
+
+def split(events: list[Event], data: st.DataObject) -> tuple[World, list[tuple[int, Task]]]:
+    """Return the world with who runs, and who waits with the cycle in which it arrives, gang by gang."""
+    tasks = [one.task for one in events if isinstance(one, TaskSeen)]
+    running = {gang_name(task) for task in tasks if task.node}
+    arrives = {
+        name: data.draw(st.integers(0, EVENTFUL))
+        for name in dict.fromkeys(map(gang_name, tasks))
+        if name not in running
+    }
+    ports = {name: data.draw(PORT) for name in arrives}
+    there = [one for one in events if not isinstance(one, TaskSeen) or gang_name(one.task) in running]
+    to_come = [(arrives[gang_name(task)], with_port(task, ports)) for task in tasks if gang_name(task) in arrives]
+    return world_of(there), to_come
+
+
+def with_port(task: Task, ports: dict[str, tuple[int, ...]]) -> Task:
+    """Return the task with the host port that its gang has."""
+    own = tuple(HostPort(port) for port in ports[gang_name(task)])
+    return replace(task, shape=replace(task.shape, host_ports=own)) if own else task
+
+
+def play(world: World, to_come: list[tuple[int, Task]], data: st.DataObject, policy: Policy) -> Run:
+    """Play the cycles; some who run end, and a node may be tainted."""
+    run, loop = Run(), Loop(world, policy)
+    tainted = data.draw(st.none() | st.tuples(st.integers(1, EVENTFUL), st.sampled_from(sorted(world.nodes))))
+    for cycle in range(CYCLES):
+        now = 10.0 + cycle * PERIOD
+        release(world, now)
+        for at, task in to_come:
+            if at == cycle:
+                world.apply(TaskSeen(replace(task, created=now)))
+        if tainted is not None and tainted[0] == cycle:
+            node = world.nodes[tainted[1]]
+            world.apply(NodeSeen(replace(node, taints=(Taint("broken", "", "NoSchedule"),))))
+        if cycle < EVENTFUL and data.draw(st.integers(0, 5)) == 5:
+            there = sorted(uid for uid, task in world.tasks.items() if task.state is State.RUNNING)
+            for uid in data.draw(st.sets(st.sampled_from(there), max_size=1)) if there else ():
+                world.apply(TaskGone(uid))
+                run.gone(uid)
+        plan = loop.cycle(now).plan
+        run.note(cycle, plan)
+        carry_out(world, plan)
+    return run
