@@ -14,10 +14,8 @@ from phalanx.dialects import table
 from phalanx.model.events import PriorityClassSeen, Refused
 from phalanx.model.quantity import shown
 
-#: Kinds that are read here and live outside any namespace.
-_CLUSTER_SCOPED = frozenset(
-    {"Node", "Namespace", "PriorityClass", "RuntimeClass", "PersistentVolume", "StorageClass", "Queue"}
-)
+#: Kinds outside any namespace that no dialect reads.
+_CLUSTER_SCOPED = frozenset({"RuntimeClass", "PersistentVolume", "StorageClass"})
 _SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 
 Object = Mapping[str, Any]
@@ -54,7 +52,9 @@ class Admission:
         if not isinstance(metadata, dict | None):
             return dict(one)
         given = dict(metadata or {})
-        if kind not in _CLUSTER_SCOPED and given.get("namespace") in (None, ""):
+        known = table.TABLE.kind(kind, one.get("apiVersion"))
+        namespaced = known.namespaced if known is not None else kind not in _CLUSTER_SCOPED
+        if namespaced and given.get("namespace") in (None, ""):
             given["namespace"] = "default"
         prefix = given.get("generateName")
         if not given.get("name") and isinstance(prefix, str) and prefix:
@@ -81,17 +81,17 @@ class Admission:
         return {**pod, "spec": filled}
 
     def admit_group(self, group: Object) -> dict[str, Any] | Refused:
-        """Return an identified PodGroup with its priority, or the reason why an API server would not have it."""
+        """Return an identified group with its priority, or the reason why an API server would not have it."""
         spec = group.get("spec")
         if not isinstance(spec, dict):
             return dict(group)
         filled = dict(spec)
         refused = self._prioritise(filled)
         if refused is not None:
-            return Refused("PodGroup", full_name(group), *refused)
-        # From 1.37 on every PodGroup has a priority; 1.36 gives one only where a feature gate is on.
-        if filled.get("priority") is None and group.get("apiVersion") != "scheduling.k8s.io/v1alpha2":
-            filled["priority"] = 0
+            return Refused(table.TABLE.name(str(group["kind"]), group.get("apiVersion")), full_name(group), *refused)
+        version = table.TABLE.versions.get((str(group["kind"]), str(group.get("apiVersion"))))
+        if filled.get("priority") is None and version is not None and version.priority is not None:
+            filled["priority"] = version.priority
         return {**group, "spec": filled}
 
     def _prioritise(self, spec: dict[str, Any]) -> tuple[str, str] | None:

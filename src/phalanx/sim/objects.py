@@ -15,9 +15,6 @@ from phalanx.sim.manifests import Document
 
 #: Kinds that serve admission; a PriorityClass is an event as well, since groups name one too.
 _CLASSES = {"PriorityClass": "scheduling.k8s.io/", "RuntimeClass": "node.k8s.io/"}
-#: Kinds on which pods depend: what their gang is, what their queue owns, who must not be disturbed.
-_DESCRIBING = ("Workload", "PodGroup", "Queue", "PodDisruptionBudget")
-_WORKLOAD_API = "scheduling.k8s.io/"
 
 
 @dataclass(slots=True)
@@ -70,7 +67,8 @@ class _Reader:
             self.objects.ignored[kind] += 1
         elif isinstance(event, Refused):
             self.objects.refused.append((event, source))
-            if kind in _DESCRIBING and str(event.object) not in self.taken:
+            known = table.TABLE.kind(kind, one.get("apiVersion"))
+            if known is not None and known.awaited and str(event.object) not in self.taken:
                 # Its pods wait for it and say so; there is one, but it cannot be read.
                 self.objects.events.append(event)
         elif self._claim(one, source):
@@ -99,9 +97,10 @@ class _Reader:
     def _read(self, one: dict[str, Any]) -> Event | None:
         """Admit a pod or a group of pods, and let the dialects read whatever it is."""
         admitted: dict[str, Any] | Refused = one
+        kind = table.TABLE.kind(one["kind"], one.get("apiVersion"))
         if one["kind"] == "Pod":
             admitted = self.admission.admit(one)
-        elif one["kind"] == "PodGroup" and str(one.get("apiVersion")).startswith(_WORKLOAD_API):
+        elif kind is not None and kind.prioritised:
             admitted = self.admission.admit_group(one)
         return admitted if isinstance(admitted, Refused) else read(admitted, self.schedulers)
 
