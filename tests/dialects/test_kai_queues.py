@@ -96,7 +96,7 @@ def test_a_weight_of_minus_one_counts_as_one_and_a_fine_one_is_rounded_but_never
     ],
 )  # fmt: skip
 def test_a_mistake_names_its_field_and_the_system_of_the_queue(spec: Any, field: str, message: str) -> None:
-    assert read(queue(spec), []) == Refused(KIND, "team-a", f"spec.{field}", message)
+    assert read(queue(spec), []) == Refused(KIND, "team-a", f"spec.{field}", message, queue=True)
 
 
 @given(st.integers(0, 10**6))

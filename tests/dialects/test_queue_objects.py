@@ -160,13 +160,13 @@ def test_a_mistake_in_the_terms_of_a_resource_names_it(terms: dict[Any, Any], fi
 
 def test_a_name_that_kubernetes_would_not_take_is_refused() -> None:
     message = f"found 'A', allowed is {NAME_ALLOWED}"
-    assert read(queue({}, "A"), []) == Refused("Queue", "'A'", "metadata.name", message)
+    assert read(queue({}, "A"), []) == Refused("Queue", "'A'", "metadata.name", message, queue=True)
 
 
 def test_a_version_of_the_future_is_refused_and_another_systems_queue_is_nobodys() -> None:
     later = "scheduling.phalanx.dev/v9"
     allowed = f"found '{later}', allowed is {API}"
-    assert read({**WHOLE, "apiVersion": later}, []) == Refused("Queue", "team-a", "apiVersion", allowed)
+    assert read({**WHOLE, "apiVersion": later}, []) == Refused("Queue", "team-a", "apiVersion", allowed, queue=True)
     assert read({**WHOLE, "apiVersion": "scheduling.volcano.sh/v1beta1"}, []) is None
 
 

@@ -92,7 +92,7 @@ def test_queues_of_two_systems_may_have_one_name_but_not_two_of_the_same() -> No
 
 def test_a_queue_that_cannot_be_read_is_told_to_those_who_wait_in_it_too() -> None:
     objects = read(queue("scheduling.run.ai/v2"))
-    refused = Refused("Queue.scheduling.run.ai", "q", "spec.resources", "missing")
+    refused = Refused("Queue.scheduling.run.ai", "q", "spec.resources", "missing", queue=True)
     assert (objects.events, objects.refused) == ([refused], [(refused, "f0")])
 
 

@@ -170,7 +170,7 @@ def test_a_cycle_is_due_for_queues_that_have_less_though_nobody_waits() -> None:
 def test_a_report_names_every_object_and_what_is_wrong_with_it() -> None:
     top, a, lost = Queue("top", terms=CPU), Queue("a", parent="top", terms=CPU), Queue("lost", parent="x", terms=CPU)
     world = world_of(
-        node("n1"), *map(QueueSeen, (top, a, lost)), Refused("Queue", "bad", "spec.priority", "found x"),
+        node("n1"), *map(QueueSeen, (top, a, lost)), Refused("Queue", "bad", "spec.priority", "found x", queue=True),
         pod("r", "a", 1000, "n1"), pod("w", "a", 500), pod("v", "lost"),
     )  # fmt: skip
     world.compile(0.0)

@@ -22,7 +22,7 @@ from phalanx.model.task import Shape, Task
 from phalanx.world.world import World
 
 LABEL = "metadata.labels[phalanx.dev/queue]"
-BAD = Refused("Queue", "bad", "spec.priority", "found x")
+BAD = Refused("Queue", "bad", "spec.priority", "found x", queue=True)
 
 
 def pod(queue: str | None = None, *, foreign: bool = False) -> Task:
@@ -114,7 +114,7 @@ def test_gangs_are_told_anew_when_their_queue_comes_changes_and_goes() -> None:
         (QueueSeen(Queue("c")), None),
         (QueueSeen(Queue("d", parent="a")), "Queue a has queues below it, and pods live in leaves: d"),
         (QueueGone(Reference("Queue", "d")), None),
-        (Refused("Queue", "c", "", "odd"), "Queue a is set aside: spec.parent: Queue c is set aside: odd"),
+        (Refused("Queue", "c", "", "odd", queue=True), "Queue a is set aside: spec.parent: Queue c is set aside: odd"),
         (QueueSeen(Queue("c", uid="2")), None),
         (QueueGone(Reference("Queue", "c"), "1"), None),
         (QueueGone(Reference("Queue", "c"), "2"), "Queue a is set aside: spec.parent: there is no Queue c"),

@@ -94,7 +94,7 @@ EVENTS = st.one_of(
     QUEUES.map(QueueSeen),
     QUEUES.map(QueueSeen),
     QUEUES.map(lambda queue: QueueGone(queue.object, queue.uid)),
-    QUEUES.map(lambda queue: Refused(queue.kind, queue.name, "spec", "found x")),
+    QUEUES.map(lambda queue: Refused(queue.kind, queue.name, "spec", "found x", queue=True)),
     NODES.map(NodeSeen),
     st.sampled_from([NodeGone("n1"), NodeGone("n2")]),
     tasks().map(TaskSeen),

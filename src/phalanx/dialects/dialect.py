@@ -11,7 +11,7 @@ import msgspec
 
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.mistakes import Mistakes
-from phalanx.model.events import Event, GroupsSeen
+from phalanx.model.events import Event, GroupsSeen, QueueGone
 from phalanx.model.gang import Membership
 from phalanx.model.plan import Reason
 from phalanx.model.reference import Reference
@@ -81,6 +81,11 @@ class Kind:
     def called(self) -> str:
         """Return the kind as in a `Reference`."""
         return f"{self.kind}.{self.group}" if self.qualified else self.kind
+
+    @property
+    def queue(self) -> bool:
+        """Tell whether its objects are queues."""
+        return self.gone is QueueGone
 
     def api_version(self, version: Version) -> str:
         """Return the `apiVersion` of objects of a version."""

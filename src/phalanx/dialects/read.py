@@ -34,7 +34,8 @@ def read(document: Mapping[str, Any], schedulers: Collection[str]) -> Event | No
     if version is not None:
         return _read(kind, version, document, schedulers)
     allowed = tuple(kind.api_version(one) for one in reversed(kind.versions))
-    return Refused(kind.called, _name(document, namespaced=kind.namespaced), "apiVersion", one_of(api_version, allowed))
+    name = _name(document, namespaced=kind.namespaced)
+    return Refused(kind.called, name, "apiVersion", one_of(api_version, allowed), kind.queue)
 
 
 def _read(kind: Kind, version: Version, document: Mapping[str, Any], schedulers: Collection[str]) -> Event:
@@ -47,7 +48,7 @@ def _read(kind: Kind, version: Version, document: Mapping[str, Any], schedulers:
     name = _name(document, namespaced=kind.namespaced)
     if version.type is pod_objects.Pod and on_which_node(document) is not None:
         return TaskSeen(salvage(document, schedulers, name, Hold(field, message), table.TABLE))
-    return Refused(kind.called, name, field, message)
+    return Refused(kind.called, name, field, message, kind.queue)
 
 
 def _event(version: Version, one: Any, schedulers: Collection[str]) -> Event:

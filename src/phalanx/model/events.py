@@ -149,6 +149,8 @@ class Refused:
     name: str
     field: str
     message: str
+    #: It is a queue, whatever its system calls the kind.
+    queue: bool = False
 
     @property
     def object(self) -> Reference:

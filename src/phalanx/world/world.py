@@ -397,7 +397,7 @@ class World:
         """An object that cannot be read any more is not acted upon; pods that run stay charged."""
         self._set_groups(event.object, None)
         self.refused[event.object] = event
-        if event.kind.partition(".")[0] == "Queue":
+        if event.queue:
             self.queues.apply(event, self.resources)
         if event.kind == "PodDisruptionBudget":
             self.budgets.apply(event, self.tasks.values())
