@@ -118,6 +118,23 @@ def test_what_is_promised_to_a_gang_does_not_count_against_it() -> None:
     assert stage.pod("v0").state is State.RUNNING
 
 
+def test_a_place_is_reserved_while_a_part_of_a_gang_has_a_promise() -> None:
+    """Of two of the gang g, whose turn is later, one has a promise; big is blocked, and it is known until when."""
+    stage = Stage(
+        """
+        node  n1    gpu=8
+        node  n2    gpu=4
+        pod   busy  gpu=8 priority=50 on=n1 runtime=1h
+        pod   big   gpu=8 priority=9
+        gang  g     members=2 gpu=4
+        pod   late  gpu=4 created=1s
+        """,
+        BACKFILL,
+    )
+    stage.change("g-0", nominated="n1")
+    stage.check("0s", "wait big 1 full: …\nwait g 2 full: …\nrelease g-0 n1: there is no room for its gang any more")
+
+
 def test_a_gang_with_a_promise_gets_no_reservation_elsewhere() -> None:
     """Two GPUs of n1 are idle: small need not wait until low is gone from n2."""
     check_run(
