@@ -14,9 +14,9 @@ from phalanx.engine.decide import open_session
 from phalanx.engine.plugin import Heads
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
-from phalanx.engine.waiting.turns import asks
 from phalanx.engine.session.units import Units, gang_units
 from phalanx.engine.waiting.order import take_turns
+from phalanx.engine.waiting.turns import asks
 from phalanx.model.axis import GPU, Int
 from phalanx.model.events import NodeSeen, QueueSeen, TaskSeen
 from phalanx.model.node import Node

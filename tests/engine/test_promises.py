@@ -10,13 +10,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from phalanx.engine.decide import decide
-from phalanx.engine.opening import open_session
 from phalanx.engine.invariants import Violation, check
+from phalanx.engine.opening import open_session
 from phalanx.engine.placement.copies import copies
 from phalanx.engine.placement.place import find
+from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
-from phalanx.engine.policy import Policy
 from phalanx.loop import Loop
 from phalanx.model.axis import Int
 from phalanx.model.events import Event, NamespaceSeen, NodeGone, NodeSeen, TaskGone, TaskSeen
@@ -113,7 +113,7 @@ def test_rollback_restores_every_array_bit_for_bit_and_every_answer(events: list
         session.take(request, mine[: len(found)], found)
         answers()
     for mark, expected, log in data.draw(
-        st.permutations(marks).map(lambda kept: sorted(kept, key=lambda m: -m[0].journal))
+        st.permutations(marks).map(lambda kept: sorted(kept, key=lambda m: m[0].journal, reverse=True))
     ):
         session.rollback(mark)
         assert answers() == expected
@@ -133,6 +133,7 @@ def test_a_world_kept_up_to_date_equals_one_built_from_a_fresh_list(  # noqa: C9
     events: list[Event], data: st.DataObject
 ) -> None:
     world = world_of(events)
+    world.look_for_victims(wanted=True)
     names = [event.node.name for event in events if isinstance(event, NodeSeen)]
     for _ in range(data.draw(st.integers(1, 6))):
         world.compile(1.0)
@@ -154,6 +155,7 @@ def test_a_world_kept_up_to_date_equals_one_built_from_a_fresh_list(  # noqa: C9
                 state = data.draw(st.sampled_from([State.RUNNING, State.RELEASING, State.SUCCEEDED]))
                 world.apply(TaskSeen(replace(task, state=state, node=data.draw(st.sampled_from(names)), finished=5.0)))
     fresh = World()
+    fresh.look_for_victims(wanted=True)
     for name, labels in world.namespaces.items():
         fresh.apply(NamespaceSeen(name, labels))
     for node in world.nodes.values():
@@ -190,7 +192,7 @@ def test_a_waiting_gang_of_equal_tasks_truly_does_not_fit_in_what_is_left(events
             mine = after.tasks.shape[first : first + count][~after.tasks.held[first : first + count]]
             if len(set(mine.tolist())) == 1 and not after.gangs.gangs[row].subgroups:
                 needed = max(int(after.gangs.minimum[row] - after.gangs.running[row]), 1)
-                assert np.minimum(room(session, DEFAULT, int(mine[0])), needed).sum() < needed
+                assert np.minimum(copies(session, DEFAULT, Request(int(mine[0]))), needed).sum() < needed
 
 
 @given(clusters(), st.integers(1, 6), shapes(), st.data())

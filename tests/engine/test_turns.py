@@ -5,16 +5,17 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given
 
-from phalanx.engine.opening import open_session
-from phalanx.engine.steps import steps_of
+from phalanx.engine.decide import decide
 from phalanx.engine.explain import ceiling
+from phalanx.engine.opening import deserved, open_session
 from phalanx.engine.plugin import Heads
 from phalanx.engine.policy import Policy
-from phalanx.engine.waiting.allocation import place_unit
 from phalanx.engine.session.session import Session
-from phalanx.engine.waiting.turns import asks
 from phalanx.engine.session.units import Units, gang_units
+from phalanx.engine.steps import steps_of
+from phalanx.engine.waiting.allocation import place_unit
 from phalanx.engine.waiting.order import in_order
+from phalanx.engine.waiting.turns import asks
 from phalanx.model.events import Event, QueueSeen, TaskSeen
 from phalanx.model.plan import Plan
 from phalanx.model.snapshot import Snapshot
@@ -34,7 +35,7 @@ def compiled(events: list[Event]) -> Snapshot:
 
 def slowly(snapshot: Snapshot, policy: Policy) -> Plan:
     """Allocate by comparing all queues of all levels before each unit, one unit at a time."""
-    session = open_session(snapshot, policy)
+    session = open_session(snapshot, policy, deserved(snapshot, policy))
     units = gang_units(snapshot)
     order = in_order(session, policy, units).tolist()
     queue_of = snapshot.gangs.queue[units.gang].tolist()
@@ -91,7 +92,7 @@ def _first(session: Session, policy: Policy, units: Units, lines: dict[int, list
 @given(tenants())
 def test_the_quick_way_decides_as_the_slow_way(events: list[Event]) -> None:
     snapshot = compiled(events)
-    quick, slow = core.decide(snapshot, DEFAULT), slowly(snapshot, DEFAULT)
+    quick, slow = decide(snapshot, DEFAULT), slowly(snapshot, DEFAULT)
     assert quick.binds == slow.binds
     # Refusals on which nothing depends may be told in another order.
     assert sorted(wait.text() for wait in quick.waits) == sorted(wait.text() for wait in slow.waits)
@@ -119,7 +120,7 @@ def test_no_queue_gets_more_than_its_limit_and_nothing_fixed_goes_beyond_a_quota
         return total
 
     before, before_fixed = used(fixed=False), used(fixed=True)
-    world.assume(core.decide(world.compile(10.0), DEFAULT))
+    world.assume(decide(world.compile(10.0), DEFAULT))
     for after, was, bound in ((used(fixed=False), before, "limit"), (used(fixed=True), before_fixed, "quota")):
         for (queue, name), amount in after.items():
             terms = queues[queue].terms.get(name)
@@ -129,7 +130,7 @@ def test_no_queue_gets_more_than_its_limit_and_nothing_fixed_goes_beyond_a_quota
 
 @given(tenants())
 def test_the_order_in_which_queues_are_seen_changes_nothing(events: list[Event]) -> None:
-    assert core.decide(compiled(events), DEFAULT) == core.decide(compiled(events[::-1]), DEFAULT)
+    assert decide(compiled(events), DEFAULT) == decide(compiled(events[::-1]), DEFAULT)
 
 
 @given(tenants())
@@ -143,4 +144,4 @@ def test_queues_without_bounds_or_shares_decide_as_no_queues_at_all(events: list
         for event in events
         if not isinstance(event, QueueSeen)
     ]
-    assert core.decide(compiled(bare), DEFAULT).text() == core.decide(compiled(none), DEFAULT).text()
+    assert decide(compiled(bare), DEFAULT).text() == decide(compiled(none), DEFAULT).text()

@@ -15,7 +15,7 @@ from phalanx.model.plan import Code, Reason, Refusals
 
 
 def explain(session: Session, policy: Policy, gang: int, lack: Lack) -> Reason:
-    """Say why not all wanted tasks of a gang fit. Each node is counted under the first filter that leaves it no room."""
+    """Say why not all wanted tasks of a gang fit. A node is counted under the first filter that leaves it no room."""
     request = request_of(session, gang, lack.shape)
     return session.once(("why", lack, session.view(request)), lambda: _explain(session, policy, request, lack))
 

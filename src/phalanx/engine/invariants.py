@@ -153,7 +153,7 @@ class _Books:
             if when is When.LATER:
                 promise = "every nominated place will be free, by every filter"
             self._fill(steps, shapes[tasks], own, when, promise)
-        of = {uid: row for uid, row in zip((self._snapshot.running.uids[row] for row in self._leaving), self._leaving.tolist(), strict=True)}
+        of = {self._snapshot.running.uids[row]: row for row in self._leaving.tolist()}
         moved = np.array([of[step.uid] for step in moves], np.int64)
         nobody = np.full(len(moves), UNKNOWN)
         where = "there will be a place for every task that is moved"

@@ -76,11 +76,12 @@ def _evictions(session: Session, entry: Evicted) -> list[Step]:
     snapshot, table = session.snapshot, session.residents
     running, nodes = snapshot.running, snapshot.nodes.names
     gang = None if entry.gang is None else snapshot.gangs.gangs[entry.gang]
+    name, key = (None, None) if gang is None else (gang.name, gang.key)
     runs = entry.residents[entry.residents < table.running].tolist()
     found: list[Step] = [
         Evict(
             running.names[row], running.uids[row], nodes[running.node[row]], entry.action,
-            gang and gang.name, entry.reason, gang and gang.key, running.gangs[running.gang[row]].key,
+            name, entry.reason, key, running.gangs[running.gang[row]].key,
         )
         for row in runs
     ]  # fmt: skip

@@ -37,7 +37,11 @@ class Allocate:
                 reason = Reason(Code.FULL, f"behind {name}, which finds no place: nobody is passed over here")
                 allocation.tell(line[count:], [reason] * (len(line) - count))
                 count = len(line)
-            elif blocked is not None and policy.backfills and session.reservation is None:
-                if reserve(session, policy, units.unit(blocked)):
-                    return
+            elif (
+                blocked is not None
+                and policy.backfills
+                and session.reservation is None
+                and reserve(session, policy, units.unit(blocked))
+            ):
+                return
             allocation.done(count)

@@ -16,7 +16,7 @@ class Backfill:
     """Go on where allocate stopped: it reserves a place for the first gang that is blocked.
 
     Who will be gone by then may go anywhere; everybody else goes where enough is left beside the reserved place.
-    Without expected runtimes no time is known, nothing is reserved, and `ageing` bounds how often a gang is passed over.
+    Without expected runtimes no time is known and nothing is reserved: `ageing` bounds how often a gang is passed over.
     """
 
     name: ClassVar[str] = "backfill"

@@ -118,9 +118,7 @@ class Consolidate:
             if int(candidates.count[whole].sum()) <= most:
                 whole = _unsplit(candidates, affords_together(session, candidates.needs, whole))
                 # What is hardest to move stands last: it is the first to be spared.
-                yield sorted(
-                    whole, key=lambda one: (bool(candidates.is_minimum[one]), _size(session, candidates, one))
-                )
+                yield sorted(whole, key=lambda one: (bool(candidates.is_minimum[one]), _size(session, candidates, one)))
 
 
 def _windows(cheapest: Int, gained: Int, wanted: int) -> Iterator[Int]:

@@ -17,8 +17,8 @@ _MINUTE = Seconds(60.0)
 class EvictStale:
     """Evict what is left of a gang that lost members and has run below its minimum for longer than `grace`.
 
-    A gang whose minimum was raised lost nobody. Missing members go before all others (see the plugin `gang`), so it is made whole first wherever that is
-    possible. Members that finished their work count as if they were there.
+    A gang whose minimum was raised lost nobody. Missing members go before all others (see the plugin `gang`), so the
+    gang is made whole first wherever that is possible. Members that finished their work count as if they were there.
     """
 
     grace: Seconds = _MINUTE

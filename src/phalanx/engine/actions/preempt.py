@@ -63,9 +63,7 @@ class Preempt:
             session, policy, candidates, table, steps, self.name, why
         ).by_eviction(lambda _: True)
 
-    def _all_were_tried(
-        self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, below: Int
-    ) -> bool:
+    def _all_were_tried(self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, below: Int) -> bool:
         """Tell whether no set of candidates could help, since all of them together did not."""
         shapes = session.snapshot.tasks.shape[unit.tasks]
         if (shapes != shapes[:1]).any() or np.isin(below, candidates.needs.unit).any() or policy.judges_singly:

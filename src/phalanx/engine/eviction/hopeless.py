@@ -34,7 +34,7 @@ def nothing_to_reclaim(session: Session, units: Units) -> Bool:
     has, measured = session.queues.allocated, table.listed | ~table.listed.any(axis=1, keepdims=True)
     larger = np.minimum(table.limit, np.maximum(table.quota, session.shares))
     entitlement = np.where(table.quota == UNLIMITED, table.limit, larger)
-    gives = (((has > entitlement) | (has > table.quota)) & measured).any(axis=1)
+    gives = np.asarray((((has > entitlement) | (has > table.quota)) & measured).any(axis=1))
     # A loop over the leaf queues: who gives lies beside the path to the root.
     helped = np.zeros(len(table) + 1, np.bool_)
     for leaf, path in table.paths.items():

@@ -12,8 +12,8 @@ import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates
 from phalanx.engine.eviction.reprieve import reprieve
-from phalanx.engine.placement.copies import fits_there
 from phalanx.engine.placement.place import objection, places_later, request_of
+from phalanx.engine.placement.settle import settle, together
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
 from phalanx.engine.session.request import Request, When
@@ -23,7 +23,7 @@ from phalanx.engine.session.units import Unit
 
 @dataclass(slots=True)
 class Steps:
-    """How much a search may still do. A step is one candidate looked at or one placement tried, whatever the machine."""
+    """How much a search may still do. A step is one candidate looked at or one placement tried, on any machine."""
 
     left: int
     stopped: bool = False
@@ -90,30 +90,16 @@ def carry_out(
     """Evict, and promise the places; where only promises were taken over and the places are free, bind at once."""
     leaving = candidates.tasks_of(sorted(room.victims))
     session.evict_for(leaving, action, unit.gang, why)
-    shapes = [int(session.snapshot.tasks.shape[kept.tasks[0]]) for kept in room.places]
-    when = When.LATER
-    if len(leaving) and (leaving >= session.residents.running).all():
-        start = session.checkpoint()
-        if all(_taken_now(session, policy, unit, shape, kept) for shape, kept in zip(shapes, room.places, strict=True)):
-            when = When.NOW
-        session.rollback(start)
+    only_promises = len(leaving) and (leaving >= session.residents.running).all()
+    if only_promises and settle(session, policy, unit, together(room.places), When.NOW):
+        return
     # A loop over the shapes of one unit.
-    for shape, kept in zip(shapes, room.places, strict=True):
-        request = request_of(session, unit.gang, shape, len(kept.nodes), when)
-        session.take(request, kept.tasks, kept.nodes)
+    for kept in room.places:
+        shape = int(session.snapshot.tasks.shape[kept.tasks[0]])
+        session.take(request_of(session, unit.gang, shape, len(kept.nodes), When.LATER), kept.tasks, kept.nodes)
 
 
-def _taken_now(session: Session, policy: Policy, unit: Unit, shape: int, kept: Promised) -> bool:
-    request = request_of(session, unit.gang, shape, len(kept.nodes))
-    fits = fits_there(session, policy, request, kept.nodes)
-    if fits:
-        session.take(request, kept.tasks, kept.nodes)
-    return fits
-
-
-def _spare_more(
-    session: Session, policy: Policy, unit: Unit, candidates: Candidates, room: Room, steps: Steps
-) -> Room:
+def _spare_more(session: Session, policy: Policy, unit: Unit, candidates: Candidates, room: Room, steps: Steps) -> Room:
     """Return room with fewer victims, if other places need fewer: half of them at a time, then half of that."""
     if len(room.victims) < 2 or not _more_than_enough(session, unit, candidates, room.victims):
         return room

@@ -6,13 +6,14 @@ from dataclasses import replace
 import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates
-from phalanx.engine.placement.copies import by_amounts, fits_there, spare_amounts
-from phalanx.engine.placement.place import objection, request_of
+from phalanx.engine.placement.copies import by_amounts, spare_amounts
+from phalanx.engine.placement.place import request_of
+from phalanx.engine.placement.settle import settle, together
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
 from phalanx.engine.session.request import When
 from phalanx.engine.session.session import Session
-from phalanx.engine.session.units import Taken, Unit
+from phalanx.engine.session.units import Unit
 from phalanx.model.axis import Int
 
 
@@ -45,7 +46,9 @@ def reprieve(
             np.add.at(less, np.searchsorted(nodes, table.node[here]), -worth(here))
             if (less >= np.minimum(lack[nodes], gives[nodes])).all():
                 spared.add(victim)
-                if not exact or _holds(session, policy, unit, candidates, [one for one in victims if one not in spared], places):
+                if not exact or _holds(
+                    session, policy, unit, candidates, [one for one in victims if one not in spared], places
+                ):
                     gives[nodes] = less
                     continue
                 spared.discard(victim)
@@ -92,16 +95,8 @@ def _holds(
     session: Session, policy: Policy, unit: Unit, candidates: Candidates, leaving: list[int], places: list[Promised]
 ) -> bool:
     """Tell whether the places are there once only these have left, by every filter and every veto."""
-    start, shapes = session.checkpoint(), session.snapshot.tasks.shape
+    start = session.checkpoint()
     session.evict(candidates.tasks_of(leaving))
-    fine = True
-    for kept in places:
-        request = request_of(session, unit.gang, int(shapes[kept.tasks[0]]), len(kept.nodes), When.LATER)
-        fine = fine and fits_there(session, policy, request, kept.nodes)
-        if fine:
-            session.take(request, kept.tasks, kept.nodes)
-    if fine:
-        tasks, nodes = (np.concatenate([getattr(kept, name) for kept in places]) for name in ("tasks", "nodes"))
-        fine = objection(session, policy, unit, Taken(tasks, nodes)) is None
+    fine = settle(session, policy, unit, together(places), When.LATER)
     session.rollback(start)
     return fine

@@ -98,10 +98,10 @@ class Claim:
         """The claimant's queue must not end above its share while the victim's is no further above its own."""
         has, other = self._has(mine), self._has(theirs)
         share, their = self._row(self.session.shares, mine), self._row(self.session.shares, theirs)
-        for column, (asked, given) in enumerate(zip(self.ask, gives.tolist(), strict=True)):
-            if not (asked or given) or share[column] == UNLIMITED:
+        for column, (wanted, given) in enumerate(zip(self.ask, gives.tolist(), strict=True)):
+            if not (wanted or given) or share[column] == UNLIMITED:
                 continue
-            ours = _ratio(has[column] + asked, share[column])
+            ours = _ratio(has[column] + wanted, share[column])
             if ours > 1 and their[column] > 0 and ours >= _ratio(other[column] - given, their[column]):
                 return False
         return True

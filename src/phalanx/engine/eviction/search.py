@@ -75,7 +75,9 @@ class Search:
         if self.policy.victims or self.policy.judges_singly:
             return np.full(len(units), ALONE)
         promised = np.bincount(session.snapshot.tasks.gang[session.promise >= 0], minlength=len(gangs)) > 0
-        more = (units.priority, gangs.queue[units.gang], gangs.preemptible[units.gang], units.growth)
+        more: tuple[Int | Bool, ...] = (
+            units.priority, gangs.queue[units.gang], gangs.preemptible[units.gang], units.growth,
+        )  # fmt: skip
         return kinds_of(session, units, homeless & ~promised[units.gang], *more)
 
     def _hopeless(self, units: Units, kinds: Int) -> Bool:
@@ -110,13 +112,14 @@ class Search:
             return True
         session, policy = self.session, self.policy
         most = policy.search_steps
-        steps = Steps(max(min(most, self._steps_left), most // PART))
+        granted = max(min(most, self._steps_left), most // PART)
+        steps = Steps(granted)
         found = self.attempt(session, policy, unit, candidates_of(session), steps)
         self._steps_left -= steps.taken
         name = session.snapshot.gangs.gangs[unit.gang].key
         session.searches.append(Report(name, self.action, steps.taken, steps.stopped, found))
         if steps.stopped and not found:
-            session.note(unit.gang, f"the search for victims ({self.action}) stopped after {steps.taken} steps")
+            session.note(unit.gang, f"the search for victims stopped after {granted} steps ({self.action})")
         return found
 
     def _promised(self, unit: Unit) -> bool:

@@ -13,13 +13,12 @@ from phalanx.engine.eviction.candidates import Candidates
 from phalanx.engine.eviction.prefix import Room, Steps, carry_out
 from phalanx.engine.eviction.relocation import relocate, within_limits
 from phalanx.engine.eviction.subsets import SubsetTable
-from phalanx.engine.placement.copies import fits_there
-from phalanx.engine.placement.place import objection, places_later, request_of
+from phalanx.engine.placement.place import places_later
+from phalanx.engine.placement.settle import settle, together
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
 from phalanx.engine.session.request import When
 from phalanx.engine.session.session import Session
-from phalanx.engine.session.units import Taken
 from phalanx.model.axis import Bool, Int
 
 #: Sets that are tried for one unit, once they are known to be legal and to free enough.
@@ -130,7 +129,7 @@ class SubsetSearch:
         known = dict(self._split(nodes, residents.shape[tasks]))
         start = session.checkpoint()
         session.evict(self.candidates.tasks_of(victims))
-        fine = self._allowed(places)
+        fine = settle(session, self.policy, unit, together(places), When.LATER)
         session.rollback(start)
         if fine:
             self._carry_out(victims, places)
@@ -138,20 +137,6 @@ class SubsetSearch:
                 return True
         session.rollback(start)
         return False
-
-    def _allowed(self, places: list[Promised]) -> bool:
-        """Tell whether the unit may start, and may be in these places."""
-        session, unit = self.session, self.table.unit
-        session.drop_promise(unit.tasks)
-        fine = objection(session, self.policy, unit) is None
-        # A loop over the shapes of one unit.
-        for kept in places:
-            shape = int(session.snapshot.tasks.shape[kept.tasks[0]])
-            request = request_of(session, unit.gang, shape, len(kept.nodes), When.LATER)
-            fine = fine and fits_there(session, self.policy, request, kept.nodes)
-            session.take(request, kept.tasks, kept.nodes)
-        tasks, nodes = (np.concatenate([getattr(kept, name) for kept in places]) for name in ("tasks", "nodes"))
-        return fine and objection(session, self.policy, unit, Taken(tasks, nodes)) is None
 
     def _carry_out(self, victims: list[int], places: list[Promised]) -> None:
         room = Room(victims, places, victims)

@@ -35,7 +35,7 @@ LOOKS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class SubsetTable:
-    """Few candidates, the nodes that matter to them, and the kinds of tasks that need a place: theirs and the unit's."""
+    """Few candidates, the nodes that matter to them, and the kinds of tasks that need a place."""
 
     unit: Unit
     chosen: Int
@@ -58,7 +58,7 @@ class SubsetTable:
     moves: Int
 
     def enough(self, leaving: Bool, moved: Bool) -> Bool:
-        """Return for which of these [set, candidate] there may be enough space, as far as one kind at a time can tell."""
+        """Return for which of these [set, candidate] there may be enough space, judged kind by kind."""
         # Only the nodes of the candidates differ from set to set.
         theirs = self.frees.any(axis=(0, 2))
         space = self.space[theirs] + np.tensordot(leaving.astype(np.int64), self.frees[:, theirs], 1)
@@ -102,7 +102,7 @@ def subset_table(
         return None
     requests = [Request(shape, gang=unit.gang, when=When.LATER) for shape in shapes.tolist()]
     room = np.array([caps(session, policy, request, tasks) for request in requests])
-    fits = np.array([_copies(now, ask, most) for ask, most in zip(asks[:, columns], room, strict=True)])
+    fits = np.array([_copies(now, ask, cap) for ask, cap in zip(asks[:, columns], room, strict=True)])
     fits[:, theirs] = 0
     # Each task may be in the way of another: there must be as many nodes for each shape as there are tasks in all.
     nodes = np.unique(np.concatenate([theirs, *(_most(one, min(len(at), OTHERS)) for one in fits)]))
@@ -115,10 +115,12 @@ def subset_table(
     wants = np.bincount(kind[at[: len(unit.tasks)]], minlength=len(kinds))
     moves = np.zeros((len(chosen), len(kinds)), np.int64)
     np.add.at(moves, (of, kind[at[len(unit.tasks) :]]), 1)
-    asks, caps, elsewhere = np.split(kinds, [len(columns), kinds.shape[1] - 1], axis=1)
+    asks, most, elsewhere = np.split(kinds, [len(columns), kinds.shape[1] - 1], axis=1)
     kind_of = dict(zip(shapes.tolist(), kind.tolist(), strict=True))
     everybody, nobody = np.ones((1, len(chosen)), np.bool_), np.zeros((1, len(chosen)), np.bool_)
-    found = SubsetTable(unit, chosen, everybody, nodes, now[nodes], frees, asks, caps, kind_of, elsewhere[:, 0], wants, moves)
+    found = SubsetTable(
+        unit, chosen, everybody, nodes, now[nodes], frees, asks, most, kind_of, elsewhere[:, 0], wants, moves
+    )
     if not found.enough(everybody, nobody).all():
         return None
     return replace(found, sets=_sets(session, candidates, chosen))

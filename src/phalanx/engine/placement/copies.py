@@ -84,9 +84,7 @@ def allowed_nodes(session: Session, policy: Policy, shapes: Int) -> Bool:
 
 def by_amounts(session: Session, policy: Policy, request: Request) -> bool:
     """Tell whether amounts alone decide where a request fits: no other filter that placements change has a say."""
-    return all(
-        plugin.static or plugin.by_amounts or plugin.room(session, request) is None for plugin in policy.filters
-    )
+    return all(plugin.static or plugin.by_amounts or plugin.room(session, request) is None for plugin in policy.filters)
 
 
 def fits_there(session: Session, policy: Policy, request: Request, nodes: Int) -> bool:

@@ -124,7 +124,9 @@ def _place_whole(session: Session, policy: Policy, unit: Unit, when: When) -> Ta
         found = _find_all(session, policy, request)
         if len(found) < len(mine):
             session.rollback(start)
-            lack = Lack(shape, len(unit.tasks), len(found) + sum(map(len, tasks)), len(mine), _too_much(session, shapes))
+            lack = Lack(
+                shape, len(unit.tasks), len(found) + sum(map(len, tasks)), len(mine), _too_much(session, shapes)
+            )
             return Taken(NO_TASKS, NO_TASKS, lack)
         session.take(request, mine, found)
         tasks.append(mine)

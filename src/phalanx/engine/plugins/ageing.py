@@ -88,7 +88,7 @@ class Ageing(Plugin):
         # A loop over the shapes of one gang.
         for shape, count in zip(shapes.tolist(), counts.tolist(), strict=True):
             most = np.where(free, np.minimum(ceiling(shape), count), 0)
-            by_room = np.argsort(-_nearness(session, shape), kind="stable")
+            by_room = np.argsort(-_nearness(session, Request(shape, gang=unit.gang)), kind="stable")
             by_room = by_room[most[by_room] > 0]
             enough = np.searchsorted(np.cumsum(most[by_room]), count)
             if enough == len(by_room):
@@ -123,7 +123,7 @@ def _first_of_its_queue(session: Session, unit: Unit) -> bool:
 
 def _nearness(session: Session, request: Request) -> Float:
     """Return, per node, how much of one copy of the shape (or of several) fits now."""
-    request = session.snapshot.requests[request.shape]
-    parts = [session.spare(column) / request[column] for column in np.flatnonzero(request).tolist()]
+    ask = session.snapshot.requests[request.shape]
+    parts = [session.spare(request, resource) / ask[resource] for resource in np.flatnonzero(ask).tolist()]
     nearness: Float = np.minimum.reduce(parts)
     return nearness

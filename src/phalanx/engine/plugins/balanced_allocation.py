@@ -31,7 +31,11 @@ class BalancedAllocation(Plugin):
         fractions = []
         for column in (0, 1):
             capacity = session.snapshot.nodes.allocatable[nodes, column]
-            used = capacity - session.ledger.books().free[nodes, column] + copies * session.snapshot.requests[request.shape, column]
+            used = (
+                capacity
+                - session.ledger.books().free[nodes, column]
+                + copies * session.snapshot.requests[request.shape, column]
+            )
             share = np.divide(used, capacity, out=np.zeros(len(nodes)), where=capacity > 0)
             fractions.append(np.minimum(share, 1.0))
         return balance(fractions)

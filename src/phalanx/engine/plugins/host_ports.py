@@ -42,7 +42,8 @@ class HostPorts(Plugin):
             return None
         ports = session.once("host_ports", lambda: _ports(session.snapshot), static=True)
         free = [session.spare(request, ports.index(port), COLUMN) for port in own]
-        return np.maximum(np.minimum.reduce(free), 0)
+        room: Int = np.maximum(np.minimum.reduce(free), 0)
+        return room
 
     def ceiling(self, session: Session, request: Request) -> Int:
         """Return one copy per node, or no limit."""

@@ -166,7 +166,10 @@ class ResourceFit(Plugin):
         if column < 2:  # cpu, memory: a container that asks for none counts as a little
             before, each = session.scored[nodes, column], snapshot.scored[request.shape, column]
         else:
-            before, each = capacity - session.ledger.books().free[nodes, column], snapshot.requests[request.shape, column]
+            before, each = (
+                capacity - session.ledger.books().free[nodes, column],
+                snapshot.requests[request.shape, column],
+            )
         return before + (copies + 1) * each, capacity
 
     def _formula(self, placement: Placement | None, mode: Mode | None, used: Int, capacity: Int) -> Int:

@@ -47,7 +47,7 @@ class Books:
 
 def open_books(column: Column, occupancy: Occupancy) -> Books:
     """Return the books of a column, counted afresh from what is on the nodes."""
-    takes = column.footprint.any(axis=1)[occupancy.shape]
+    takes = np.asarray(column.footprint.any(axis=1))[occupancy.shape]
     on, shape = column.rows(occupancy.node[takes]), occupancy.shape[takes]
     known = on >= 0
 

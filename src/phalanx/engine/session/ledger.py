@@ -27,7 +27,7 @@ class Ledger:
         every = (amounts(snapshot), *(open_books(column, snapshot.occupancy) for column in columns))
         self._books = {books.column.name: books for books in every}
         #: Per column, the shapes that take some of it.
-        self._takes = {name: books.column.footprint.any(axis=1) for name, books in self._books.items()}
+        self._takes = {name: np.asarray(books.column.footprint.any(axis=1)) for name, books in self._books.items()}
         #: Somebody is promised something.
         self._promising = bool(snapshot.occupancy.promised.any())
         self.foreign = bool(snapshot.occupancy.foreign.any())
@@ -98,6 +98,7 @@ class Ledger:
             slack = np.full(later.shape, np.int64(2**62), order="F")
             slack[kept] = later[kept]
             books.slack = slack
+        self._journal.renew()
 
     def spare(self, name: str, count: int, when: When, own: Promise | None, priority: int, *, beside: bool) -> Int:
         """Return what a request may take of one count of a column, per row.

@@ -4,7 +4,7 @@ import numpy as np
 
 from phalanx.engine.session.journal import Journal
 from phalanx.engine.session.residents import Residents
-from phalanx.model.axis import Int
+from phalanx.model.axis import Bool, Int
 from phalanx.model.snapshot import Snapshot
 
 
@@ -29,7 +29,7 @@ class QueueBooks:
         gang = table.gang[rows]
         self._charge(table.queue[gang], table.preemptible[gang], table.shape[rows], sign)
 
-    def _charge(self, queue: Int, preemptible: Int, shape: Int, sign: int) -> None:
+    def _charge(self, queue: Int, preemptible: Bool, shape: Int, sign: int) -> None:
         table = self._snapshot.queues
         if not table.resources or not len(queue):
             return

@@ -133,8 +133,12 @@ class Session:
         return self.snapshot.shapes[request.shape].priority if self.ledger.foreign else 0
 
     def own_promise(self, gang: int) -> Promise | None:
-        """Return what is promised to a gang now; None: nothing."""
+        """Return what was promised to a gang and is not in use by this plan; None: nothing.
+
+        What this plan promises to its first tasks counts against the others.
+        """
         tasks = self.promised_tasks(gang)
+        tasks = tasks[self.place[tasks] < 0]
         return (self.snapshot.tasks.shape[tasks], self.promise[tasks]) if len(tasks) else None
 
     def promised_tasks(self, gang: int) -> Int:

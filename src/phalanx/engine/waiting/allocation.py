@@ -39,9 +39,7 @@ class Allocation:
         # Whether a gang grows depends on whether its minimum was placed, so only what has no growth is decided in bulk.
         single = (gangs.count[units.gang] == 1) | units.growth
         self._bulk = (self._kinds != ALONE) & (units.count == 1) & single
-        self._walk = Walk(
-            session, take_turns(session, policy, units, only), self._kinds, self._hopeless, PATIENCE
-        )
+        self._walk = Walk(session, take_turns(session, policy, units, only), self._kinds, self._hopeless, PATIENCE)
 
     def line(self) -> Int:
         """Return what is left of the line whose turn it is; empty when all had their turn."""
@@ -66,7 +64,11 @@ class Allocation:
             if equal > 1:
                 self._place_alike(line[:equal])
                 return equal
-        reason = None if self._without[self.units.gang[index]] else place_unit(self.session, self.policy, self.units.unit(index))
+        reason = (
+            None
+            if self._without[self.units.gang[index]]
+            else place_unit(self.session, self.policy, self.units.unit(index))
+        )
         if reason is None:
             return 1
         if self._kinds[index] == ALONE:
@@ -101,8 +103,8 @@ class Allocation:
         gangs, gang = self.session.snapshot.gangs, self.units.gang
         same = (self._kinds[others] == self._kinds[index]) & (self.units.count[others] == 1)
         same &= gangs.queue[gang[others]] == gangs.queue[gang[index]]
-        same &= self._bulk[others] & (gangs.preemptible[gang[others]] == gangs.preemptible[gang[index]])
-        return same
+        found: Bool = same & self._bulk[others] & (gangs.preemptible[gang[others]] == gangs.preemptible[gang[index]])
+        return found
 
     def _pass_over(self, line: Int) -> int:
         """Tell the units at the front of a line that are refused, as one of their kind was; return how many."""
@@ -142,23 +144,23 @@ class Allocation:
         def answer() -> Bool:
             asks = asked(self.session, self.units)
             masks = [veto.objects(self.session, self.units, asks) for veto in self.policy.counting]
-            return np.logical_or.reduce([np.zeros(len(self.units), np.bool_), *masks])
+            found: Bool = np.logical_or.reduce([np.zeros(len(self.units), np.bool_), *masks])
+            return found
 
         return self.session.once(("objects", id(self.units)), answer)
 
     def _hopeless(self) -> Bool:
         """Return [unit]: who finds no place now, kind by kind."""
         found = self._objects() & (self._kinds != ALONE)
-        kinds, first = np.unique(self._kinds, return_index=True)
+        kinds, first, at = np.unique(self._kinds, return_index=True, return_inverse=True)
         refused = np.zeros(len(kinds), np.bool_)
         # A loop over the kinds of requests in the backlog, never over units.
-        for at, index in enumerate(first.tolist()):
-            if kinds[at] != ALONE:
+        for row, index in enumerate(first.tolist()):
+            if kinds[row] != ALONE:
                 lack = self._lack(self.units.unit(index))
-                refused[at] = lack.fit < lack.wanted
-        if kinds[0] == ALONE:
-            return found | refused[self._kinds + 1]
-        return found | refused[self._kinds]
+                refused[row] = lack.fit < lack.wanted
+        hopeless: Bool = found | refused[at]
+        return hopeless
 
     def _kinds_of_units(self) -> Int:
         """Units of a gang with a promise, and all where a veto looks at each unit, are judged alone."""

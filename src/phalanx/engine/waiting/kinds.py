@@ -10,7 +10,7 @@ from phalanx.model.axis import Bool, Int
 ALONE = -1
 
 
-def kinds_of(session: Session, units: Units, plain: Bool, *more: Int) -> Int:
+def kinds_of(session: Session, units: Units, plain: Bool, *more: Int | Bool) -> Int:
     """Return a number per unit: equal numbers ask for equally many tasks of one shape, for as long.
 
     Units that are not plain, are held or have several shapes are judged alone. `more`: what else must be equal.

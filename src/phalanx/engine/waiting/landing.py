@@ -6,21 +6,26 @@ is what they get, and thousands of them are decided at once.
 
 import numpy as np
 
-from phalanx.engine.placement.copies import copies, fits_there
-from phalanx.engine.placement.place import objection, request_of
+from phalanx.engine.placement.copies import copies
+from phalanx.engine.placement.settle import settle
 from phalanx.engine.policy import Policy
-from phalanx.engine.session.request import Request
+from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
-from phalanx.engine.session.units import Taken, Unit, Units
+from phalanx.engine.session.units import Taken, Units
 from phalanx.engine.waiting.order import tasks_of
 from phalanx.model.axis import Bool, Int
 
 
 def land(session: Session, policy: Policy, units: Units, chosen: Bool) -> None:
     """Place those of the chosen units whose promised places are all free. `chosen` have a complete promise."""
-    ready = _ready(session, units, chosen)
-    if not len(ready):
-        return
+    # A minimum lands before the growth of its gang.
+    for growth in (False, True):
+        ready = _ready(session, units, chosen & (units.growth == growth))
+        if len(ready):
+            _land(session, policy, units, ready)
+
+
+def _land(session: Session, policy: Policy, units: Units, ready: Int) -> None:
     snapshot = session.snapshot
     tasks, of = tasks_of(units, ready)
     first = snapshot.tasks.shape[units.rows[units.first[ready]]]
@@ -28,7 +33,8 @@ def land(session: Session, policy: Policy, units: Units, chosen: Bool) -> None:
     several |= policy.judges_singly or not policy.by_count
     # A loop over the gangs of several shapes, which are few: what was packed for them might not be found again.
     for index in ready[several].tolist():
-        _land_mixed(session, policy, units.unit(index))
+        unit = units.unit(index)
+        settle(session, policy, unit, Taken(unit.tasks, session.promise[unit.tasks]), When.NOW)
     ready = ready[~several]
     if not len(ready):
         return
@@ -57,27 +63,12 @@ def _land_alike(session: Session, policy: Policy, units: Units, chosen: Int) -> 
         session.take(request, mine, session.promise[mine])
 
 
-def _land_mixed(session: Session, policy: Policy, unit: Unit) -> None:
-    """Place a unit of several shapes where its promised places are, if no filter and no veto objects."""
-    snapshot, start, nodes = session.snapshot, session.checkpoint(), session.promise[unit.tasks]
-    session.drop_promise(unit.tasks)
-    fine = objection(session, policy, unit) is None
-    shapes = snapshot.tasks.shape[unit.tasks]
-    # By the first task of each, never by the number of a shape.
-    for first in np.sort(np.unique(shapes, return_index=True)[1]).tolist():
-        mine, where = unit.tasks[shapes == shapes[first]], nodes[shapes == shapes[first]]
-        request = request_of(session, unit.gang, int(shapes[first]), len(mine))
-        fine = fine and fits_there(session, policy, request, where)
-        if fine:
-            session.take(request, mine, where)
-    if not fine or objection(session, policy, unit, Taken(unit.tasks, nodes)) is not None:
-        session.rollback(start)
-
-
 def _ready(session: Session, units: Units, chosen: Bool) -> Int:
     """Return the chosen units all of whose places are free, with all that is promised beside them."""
     gangs, books = session.snapshot.gangs, session.ledger.books()
-    may = chosen & (~units.growth | (gangs.running >= gangs.minimum)[units.gang])
+    started = (session.place >= 0) & (session.promise < 0)
+    there = gangs.running + np.bincount(session.snapshot.tasks.gang[started], minlength=len(gangs))
+    may = chosen & (~units.growth | (there >= gangs.minimum)[units.gang])
     rows = np.flatnonzero(may)
     tasks, of = tasks_of(units, rows)
     settled = (books.free >= books.promised).all(axis=1)

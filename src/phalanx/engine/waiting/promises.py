@@ -4,11 +4,12 @@ import numpy as np
 
 from phalanx.engine.placement.copies import copies, fits_there
 from phalanx.engine.placement.place import objection, request_of
+from phalanx.engine.placement.settle import settle
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
-from phalanx.engine.session.units import Taken, Units
+from phalanx.engine.session.units import Taken, Unit, Units
 from phalanx.engine.waiting.order import all_of, none_of, waiting_units
 from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Code
@@ -54,7 +55,7 @@ def _without_room(session: Session, policy: Policy, promised: Int) -> Bool:
 def _beyond_limit(session: Session, promised: Int) -> Bool:
     """Return whose queue, or one above it, would have more than its limit with all that is promised."""
     table = session.snapshot.queues
-    over = (session.queues.allocated > table.limit).any(axis=1)
+    over = np.asarray((session.queues.allocated > table.limit).any(axis=1))
     beyond = np.zeros(len(over) + 1, np.bool_)
     # A loop over queues, and only where one is beyond its limit.
     for row, path in table.paths.items() if over.any() else ():
@@ -75,21 +76,24 @@ def _why_not(session: Session, policy: Policy, gang: int) -> str | None:
         where = nodes[shapes == shape]
         if not fits_there(session, policy, request, where):
             return _no_room(session, policy, request, where)
-    for unit in (units.unit(index) for units, index in _units_of(session, policy, gang)):
-        if (session.promise[unit.tasks] >= 0).all():
-            places = session.promise[unit.tasks]
-            start = session.checkpoint()
+    start = session.checkpoint()
+    # A loop over the units of one gang: what one of them takes the next has not.
+    for unit in _units_of(session, policy, gang):
+        places = Taken(unit.tasks, session.promise[unit.tasks])
+        if not settle(session, policy, unit, places, When.LATER):
             session.drop_promise(unit.tasks)
-            reason = objection(session, policy, unit) or objection(session, policy, unit, Taken(unit.tasks, places))
+            reason = objection(session, policy, unit) or objection(session, policy, unit, places)
             session.rollback(start)
-            if reason is not None:
-                return str(reason)
+            return "there is no room for it any more" if reason is None else str(reason)
+    session.rollback(start)
     return None
 
 
-def _units_of(session: Session, policy: Policy, gang: int) -> list[tuple[Units, int]]:
+def _units_of(session: Session, policy: Policy, gang: int) -> list[Unit]:
+    """Return the units of a gang all of whose tasks have a promise."""
     units = waiting_units(session, policy)
-    return [(units, index) for index in np.flatnonzero((units.gang == gang) & (units.count > 0)).tolist()]
+    found = [units.unit(index) for index in np.flatnonzero((units.gang == gang) & (units.count > 0)).tolist()]
+    return [unit for unit in found if (session.promise[unit.tasks] >= 0).all()]
 
 
 def _no_room(session: Session, policy: Policy, request: Request, nodes: Int) -> str:
@@ -99,8 +103,10 @@ def _no_room(session: Session, policy: Policy, request: Request, nodes: Int) -> 
         room = plugin.room(session, request)
         short = rows[:0] if room is None else rows[room[rows] < counts]
         if len(short):
-            names = session.snapshot.nodes.names
-            return f"{names[short[0]]} is {plugin.refusals(session, request, short[:1])[0][1]}"
+            name = session.snapshot.nodes.names[short[0]]
+            refused = plugin.refusals(session, request, short[:1])
+            # Where some of the copies fit, no filter refuses the node.
+            return f"{name} is {refused[0][1]}" if refused else f"{name} has no room for all of them"
     return "there is no room for it any more"
 
 
