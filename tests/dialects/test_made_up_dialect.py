@@ -102,7 +102,7 @@ def queue(pod: Pod, mistakes: Mistakes) -> QueueName | None:
     return None if name is None else QueueName(name, label(TEAM))
 
 
-def wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes:
+def wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes | None:
     del alone, priority, mistakes
     return Wishes(movable=(pod.metadata.labels or {}).get(f"{API}/pinned") != "yes")
 

@@ -109,7 +109,7 @@ class Dialect:
     refine: Callable[[Membership, Pod, Mistakes], Membership] | None = None
     queue: Callable[[Pod, Mistakes], QueueName | None] | None = None
     #: Given whether the pod is in no gang, and its priority.
-    wishes: Callable[[Pod, bool, int, Mistakes], Wishes] | None = None
+    wishes: Callable[[Pod, bool, int, Mistakes], Wishes | None] | None = None
     #: Constraints that this version does not honour: the pod is never bound.
     holds: Callable[[Pod], Iterable[Hold]] | None = None
 

@@ -22,11 +22,12 @@ _LABELS = {
 
 
 def _holds(pod: Pod) -> Iterator[Hold]:
-    annotations, labels = pod.metadata.annotations or {}, pod.metadata.labels or {}
-    fields = [(annotation(key), system) for key, system in _ANNOTATIONS.items() if key in annotations]
-    fields += [(label(key), system) for key, system in _LABELS.items() if key in labels]
-    for field, system in fields:
-        yield Hold(field, f"gangs of {system} are not read by this version")
+    for key in sorted(pod.metadata.annotations or ()):
+        if key in _ANNOTATIONS:
+            yield Hold(annotation(key), f"gangs of {_ANNOTATIONS[key]} are not read by this version")
+    for key in sorted(pod.metadata.labels or ()):
+        if key in _LABELS:
+            yield Hold(label(key), f"gangs of {_LABELS[key]} are not read by this version")
 
 
 UNREAD = Dialect(name="unread", holds=_holds)

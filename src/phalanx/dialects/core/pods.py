@@ -6,13 +6,14 @@ from dataclasses import replace
 from phalanx.dialects.core import constraints, objects, pod_objects
 from phalanx.dialects.core.priority_classes import evicts
 from phalanx.dialects.core.shapes import shape_of
-from phalanx.dialects.dialect import Table, Wishes
+from phalanx.dialects.dialect import QueueName, Table, Wishes
 from phalanx.dialects.mistakes import NAME_ALLOWED, Mistakes, is_name
 from phalanx.dialects.timestamps import moment
 from phalanx.model.gang import Membership
 from phalanx.model.quantity import shown
 from phalanx.model.task import Hold, State, Task
 
+_NO_WISHES = Wishes()
 _FINISHED = {"Succeeded": State.SUCCEEDED, "Failed": State.FAILED}
 #: Longer than anybody waits; it keeps a typo from becoming an infinite float.
 _GRACE_MAX = 2**31
@@ -39,7 +40,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
     # A bad annotation on a pod that runs already takes it out of its gang and not out of the books.
     membership = _membership(pod, namespace, mistakes, table)
     wishes = _wishes(pod, shape.priority, mistakes, table, alone=membership is None)
-    queue = next((said for ask in table.queues if (said := ask(pod, mistakes))), None)
+    queue = _queue(pod, mistakes, table)
     deleted = moment(meta.deletion_timestamp, "metadata.deletionTimestamp", mistakes)
     return Task(
         uid=meta.uid or f"{namespace}/{name}",
@@ -67,7 +68,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         patience=wishes.patience,
         evicts=evicts(spec.preemption_policy, "spec.preemptionPolicy", mistakes),
         expected_runtime=wishes.expected_runtime,
-        hold=mistakes.first or (_hold(pod, state, table) if ours else None),
+        hold=mistakes.first or (_hold(pod, state, membership, table) if ours else None),
     )
 
 
@@ -91,9 +92,19 @@ def _membership(pod: pod_objects.Pod, namespace: str, mistakes: Mistakes, table:
     )  # fmt: skip
 
 
+def _queue(pod: pod_objects.Pod, mistakes: Mistakes, table: Table) -> QueueName | None:
+    for ask in table.queues:
+        named = ask(pod, mistakes)
+        if named is not None:
+            return named
+    return None
+
+
 def _wishes(pod: pod_objects.Pod, priority: int, mistakes: Mistakes, table: Table, *, alone: bool) -> Wishes:
     """Return what a pod says of itself: it may be moved unless a row forbids it, else the first row's word counts."""
-    said = [ask(pod, alone, priority, mistakes) for ask in table.wishes]
+    said = [one for ask in table.wishes if (one := ask(pod, alone, priority, mistakes)) is not None]
+    if len(said) < 2:
+        return said[0] if said else _NO_WISHES
     return Wishes(
         all(one.movable for one in said),
         next((one.expected_runtime for one in said if one.expected_runtime is not None), None),
@@ -119,18 +130,23 @@ def _checked(name: str, field: str, mistakes: Mistakes) -> str:
     return shown(name)
 
 
-def _hold(pod: pod_objects.Pod, state: State, table: Table) -> Hold | None:
+def _hold(pod: pod_objects.Pod, state: State, membership: Membership | None, table: Table) -> Hold | None:
     if state is State.PENDING and pod.metadata.deletion_timestamp is not None:
         return Hold("metadata.deletionTimestamp", "it is being deleted")
-    held = (hold for ask in table.holds for hold in ask(pod))
-    return _two_gangs(pod, table) or next(held, None)
+    if membership is not None and membership.owner is not None:
+        contradiction = _two_gangs(pod, table)
+        if contradiction is not None:
+            return contradiction
+    for ask in table.holds:
+        for hold in ask(pod):
+            return hold
+    return None
 
 
 def _two_gangs(pod: pod_objects.Pod, table: Table) -> Hold | None:
-    """Return the hold of a pod that is put into two gangs, of which nobody can say which one counts."""
+    """Return the hold of a pod that refers to an object and is in another gang too: nobody can say which one counts."""
     named = [field for ask in table.references for field in ask(pod)]
-    if named:
-        named += [field for ask in table.descriptions for field in ask(pod)]
+    named += [field for ask in table.descriptions for field in ask(pod)]
     if len(named) < 2:
         return None
     return Hold(named[0], f"contradicts {named[1]}: a pod is in one gang, and one of them says which")

@@ -22,9 +22,10 @@ _SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 _kind = partial(Kind, optional=False, qualified=False)
 
 
-def _wishes(pod: pod_objects.Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes:
+def _wishes(pod: pod_objects.Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes | None:
     del alone, priority, mistakes
-    return Wishes(movable=(pod.metadata.annotations or {}).get(_SAFE_TO_EVICT) != "false")
+    annotations = pod.metadata.annotations
+    return Wishes(movable=False) if annotations and annotations.get(_SAFE_TO_EVICT) == "false" else None
 
 
 CORE = Dialect(

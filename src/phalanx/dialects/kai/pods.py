@@ -97,7 +97,6 @@ def preemptible(word: str | None, field: str) -> bool | None:
 
 def holds(pod: Pod) -> Iterator[Hold]:
     """Yield what asks for a part of a GPU."""
-    annotations = pod.metadata.annotations or {}
-    for key in _PARTS:
-        if key in annotations:
+    for key in sorted(pod.metadata.annotations or ()):
+        if key in _PARTS:
             yield Hold(annotation(key), "parts of a GPU are not given out by this version")

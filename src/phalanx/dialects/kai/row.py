@@ -9,8 +9,8 @@ from phalanx.dialects.mistakes import Mistakes
 from phalanx.model.events import GroupsGone, QueueGone
 
 
-def _wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes:
-    return Wishes(preemptible=pods.preemptible_alone(pod, priority, mistakes) if alone else None)
+def _wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes | None:
+    return Wishes(preemptible=pods.preemptible_alone(pod, priority, mistakes)) if alone else None
 
 
 KAI = Dialect(

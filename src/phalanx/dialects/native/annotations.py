@@ -35,8 +35,6 @@ _OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIM
 #: What may be wished for a gang whoever says who belongs to it.
 _WISHES = (START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_PREFERRED, PATIENCE)
 
-_NOTHING = Wishes()
-
 COUNT_MAX = 2**31 - 1
 _COUNT = re.compile(r"[0-9]{1,10}", re.ASCII)
 _LEVEL = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_./]{0,315}[A-Za-z0-9])?", re.ASCII)
@@ -80,12 +78,12 @@ def descriptions(pod: Pod) -> list[str]:
     return [] if given[:2] == [GANG, MINIMUM] else [annotation(key) for key in given]
 
 
-def wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes:
+def wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes | None:
     """Return what a pod says of itself. One whose word on being moved cannot be read stays where it is."""
     del priority
     annotations = pod.metadata.annotations
     if not annotations:
-        return _NOTHING
+        return None
     # The members of a gang say these two in their membership.
     preemptible = _noted_flag(PREEMPTIBLE, annotations, mistakes) if alone else None
     patience = _noted_seconds(PATIENCE, annotations, mistakes) if alone else None
