@@ -59,14 +59,32 @@ def read_json(
     kind: str, data: bytes | msgspec.Raw, schedulers: Collection[str], api_version: str = "v1"
 ) -> Event | None:
     """Return the event of an object as the API server sends it; None for an unknown kind or version."""
+    return read_decoded(kind, decode(kind, data, api_version), data, schedulers, api_version)
+
+
+def decode(kind: str, data: bytes | msgspec.Raw, api_version: str = "v1") -> Any:
+    """Return an object as its dialect decodes it, before anything in it is checked; None: it cannot be decoded."""
+    version = table.TABLE.versions.get((kind, api_version))
+    try:
+        return None if version is None else version.decoder.decode(data)
+    except UNREADABLE:
+        return None
+
+
+def read_decoded(
+    kind: str, decoded: Any, data: bytes | msgspec.Raw, schedulers: Collection[str], api_version: str = "v1"
+) -> Event | None:
+    """Return the event of an object that was decoded already from these bytes."""
     version = table.TABLE.versions.get((kind, api_version))
     if version is None:
         return None
     try:
-        return _event(version, version.decoder.decode(data), schedulers)
-    except (FieldError, *UNREADABLE):
-        # Rare, and worth a second reading: only the whole document can say what stood in the field.
-        return _read_again(kind, data, schedulers, api_version)
+        if decoded is not None:
+            return _event(version, decoded, schedulers)
+    except FieldError:
+        pass
+    # Rare, and worth a second reading: only the whole document can say what stood in the field.
+    return _read_again(kind, data, schedulers, api_version)
 
 
 def _read_again(kind: str, data: bytes | msgspec.Raw, schedulers: Collection[str], api_version: str) -> Event | None:

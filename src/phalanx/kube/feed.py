@@ -8,18 +8,19 @@ from typing import Any
 import msgspec
 
 from phalanx.dialects import table
-from phalanx.dialects.read import read_json
+from phalanx.dialects.core.pod_objects import Pod
+from phalanx.dialects.read import decode, read_decoded
 from phalanx.kube.kinds import PODS, QUEUES, Kind, watched
 from phalanx.model.events import NamespaceGone, NodeGone, PriorityClassGone, QueueGone, TaskGone
 from phalanx.model.reference import Reference
 from phalanx.world.world import World
 
 
-class _Meta(msgspec.Struct):
+class _Meta(msgspec.Struct, rename="camel"):
     name: str
     namespace: str = ""
     uid: str = ""
-    resourceVersion: str = "0"  # noqa: N815 (the wire's name)
+    resource_version: str = "0"
     generation: int = 0
 
 
@@ -30,12 +31,14 @@ class _Condition(msgspec.Struct):
     message: str = ""
 
 
-class _StatusPart(msgspec.Struct):
+class _StatusPart(msgspec.Struct, rename="camel"):
     conditions: list[_Condition] | None = None
-    nominatedNodeName: str | None = None  # noqa: N815 (the wire's name)
+    nominated_node_name: str | None = None
 
 
 class _Pod(msgspec.Struct):
+    """As much of a pod as can be had when the whole cannot be decoded."""
+
     metadata: _Meta
     status: _StatusPart | None = None
 
@@ -101,24 +104,27 @@ class Feed:
 
         `api_version`: the version that it came in, where that is not the newest of its kind.
         """
-        part = _pod.decode(raw) if kind == PODS else _object.decode(raw)
-        meta = part.metadata
-        version = int(meta.resourceVersion) if meta.resourceVersion.isdigit() else 0
+        api_version = api_version or kind.api_version
+        decoded = decode(kind.kind, raw, api_version)
+        # There are many pods: each is decoded once.
+        part = (decoded or _pod.decode(raw)) if kind == PODS else _object.decode(raw)
+        meta, uid = part.metadata, part.metadata.uid or ""
+        version = int(meta.resource_version) if str(meta.resource_version).isdigit() else 0
         of_kind = self.known.setdefault(kind, {})
-        old = of_kind.get(meta.uid)
+        old = of_kind.get(uid)
         if old is not None and (version < old.version or (version == old.version and not listed)):
-            return meta.uid
-        of_kind[meta.uid] = known = Known(meta.name, meta.namespace, meta.uid, version)
-        if isinstance(part, _Pod):
+            return uid
+        of_kind[uid] = known = Known(meta.name, meta.namespace or "", uid, version)
+        if isinstance(part, Pod | _Pod):
             known.waiting = _waiting(part)
-            known.nominated = (part.status.nominatedNodeName or None) if part.status else None
+            known.nominated = (part.status.nominated_node_name or None) if part.status else None
         elif kind == QUEUES:
             known.status, known.generation = msgspec.json.decode(part.status), meta.generation
         if old is None or version > old.version:
-            event = read_json(kind.kind, raw, self.schedulers, api_version or kind.api_version)
+            event = read_decoded(kind.kind, decoded, raw, self.schedulers, api_version)
             if event is not None:
                 self.world.apply(event)
-        return meta.uid
+        return uid
 
     def gone(self, kind: Kind, raw: msgspec.Raw) -> None:
         """Take a deletion."""
@@ -174,8 +180,8 @@ def object_name(kind: Kind, known: Known) -> Reference:
     return Reference(table.TABLE.name(kind.kind, kind.api_version), full)
 
 
-def _waiting(part: _Pod) -> tuple[str, str] | None:
+def _waiting(part: Pod | _Pod) -> tuple[str, str] | None:
     for condition in (part.status.conditions if part.status else None) or ():
         if condition.type == "PodScheduled" and condition.status == "False":
-            return condition.reason, condition.message
+            return condition.reason or "", str(condition.message or "")
     return None

@@ -29,6 +29,7 @@ class Metadata(Struct, gc=False, rename="camel"):
     name: str
     namespace: str | None = None
     uid: str | None = None
+    resource_version: Any = None
     labels: Strings = None
     annotations: Strings = None
     creation_timestamp: Any = None
@@ -71,6 +72,7 @@ class Condition(Struct, gc=False, rename="camel"):
     type: str | None = None
     status: str | None = None
     reason: str | None = None
+    message: Any = None
     last_transition_time: Any = None
 
 
