@@ -97,7 +97,7 @@ def with_port(task: Task, ports: dict[str, tuple[int, ...]]) -> Task:
 
 
 def play(world: World, to_come: list[tuple[int, Task]], data: st.DataObject, policy: Policy) -> Run:
-    """Play the cycles; some who run end, and a node may be tainted."""
+    """Decide when it is due; some who run end, and a node may be tainted."""
     run, loop = Run(), Loop(world, policy)
     tainted = data.draw(st.none() | st.tuples(st.integers(1, EVENTFUL), st.sampled_from(sorted(world.nodes))))
     for cycle in range(CYCLES):
@@ -114,6 +114,8 @@ def play(world: World, to_come: list[tuple[int, Task]], data: st.DataObject, pol
             for uid in data.draw(st.sets(st.sampled_from(there), max_size=1)) if there else ():
                 world.apply(TaskGone(uid))
                 run.gone(uid)
+        if loop.due(now) is None:
+            continue
         plan = loop.cycle(now).plan
         run.note(cycle, plan)
         carry_out(world, plan)
