@@ -22,12 +22,13 @@ _LABELS = {
 
 
 def _holds(pod: Pod) -> Iterator[Hold]:
-    for key in sorted(pod.metadata.annotations or ()):
-        if key in _ANNOTATIONS:
-            yield Hold(annotation(key), f"gangs of {_ANNOTATIONS[key]} are not read by this version")
-    for key in sorted(pod.metadata.labels or ()):
-        if key in _LABELS:
-            yield Hold(label(key), f"gangs of {_LABELS[key]} are not read by this version")
+    annotations, labels = pod.metadata.annotations, pod.metadata.labels
+    if annotations and not _ANNOTATIONS.keys().isdisjoint(annotations):
+        key = min(_ANNOTATIONS.keys() & annotations)
+        yield Hold(annotation(key), f"gangs of {_ANNOTATIONS[key]} are not read by this version")
+    if labels and not _LABELS.keys().isdisjoint(labels):
+        key = min(_LABELS.keys() & labels)
+        yield Hold(label(key), f"gangs of {_LABELS[key]} are not read by this version")
 
 
 UNREAD = Dialect(name="unread", holds=_holds)

@@ -78,9 +78,14 @@ def _membership(pod: pod_objects.Pod, namespace: str, mistakes: Mistakes, table:
     A pod may describe its gang and refer to an object too: Job controllers set `schedulingGroup` on pods of whose
     annotations they know nothing. Then the pod's description counts, and the object must not object.
     """
-    said = [one for ask in table.memberships if (one := ask(pod, namespace, mistakes)) is not None]
-    referred = next((one for one in said if one.owner is not None), None)
-    own = next((one for one in said if one.owner is None), None)
+    own: Membership | None = None
+    referred: Membership | None = None
+    for ask in table.memberships:
+        said = ask(pod, namespace, mistakes)
+        if said is not None and said.owner is None:
+            own = own or said
+        elif said is not None:
+            referred = referred or said
     if referred is None:
         return own
     if own is None or own.minimum is None:

@@ -27,7 +27,7 @@ FIXED_FROM = 100
 
 FIELDS = PodFields(object=annotation(POD_GROUP), group=annotation(POD_GROUP), subgroup=label(SUBGROUP))
 
-_PARTS = ("gpu-fraction", "gpu-fraction-num-devices", "gpu-memory")
+_PARTS = frozenset({"gpu-fraction", "gpu-fraction-num-devices", "gpu-memory"})
 _PREEMPTIBILITY = {"preemptible": True, "non-preemptible": False}
 
 
@@ -97,6 +97,6 @@ def preemptible(word: str | None, field: str) -> bool | None:
 
 def holds(pod: Pod) -> Iterator[Hold]:
     """Yield what asks for a part of a GPU."""
-    for key in sorted(pod.metadata.annotations or ()):
-        if key in _PARTS:
-            yield Hold(annotation(key), "parts of a GPU are not given out by this version")
+    annotations = pod.metadata.annotations
+    if annotations and not _PARTS.isdisjoint(annotations):
+        yield Hold(annotation(min(_PARTS & annotations.keys())), "parts of a GPU are not given out by this version")

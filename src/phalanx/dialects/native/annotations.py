@@ -35,6 +35,9 @@ _OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIM
 #: What may be wished for a gang whoever says who belongs to it.
 _WISHES = (START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_PREFERRED, PATIENCE)
 
+#: What a pod says of itself.
+_OF_POD = frozenset({MOVABLE, EXPECTED_RUNTIME, PREEMPTIBLE, PATIENCE})
+
 COUNT_MAX = 2**31 - 1
 _COUNT = re.compile(r"[0-9]{1,10}", re.ASCII)
 _LEVEL = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_./]{0,315}[A-Za-z0-9])?", re.ASCII)
@@ -74,7 +77,8 @@ def refine(said: Membership, pod: Pod, mistakes: Mistakes) -> Membership:
 
 def descriptions(pod: Pod) -> list[str]:
     """Return the annotations that describe a gang, unless there are enough to compare it with what an object says."""
-    given = [key for key in DEFINING if key in (pod.metadata.annotations or ())]
+    annotations = pod.metadata.annotations
+    given = [key for key in DEFINING if key in annotations] if annotations else []
     return [] if given[:2] == [GANG, MINIMUM] else [annotation(key) for key in given]
 
 
@@ -82,7 +86,7 @@ def wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes |
     """Return what a pod says of itself. One whose word on being moved cannot be read stays where it is."""
     del priority
     annotations = pod.metadata.annotations
-    if not annotations:
+    if not annotations or _OF_POD.isdisjoint(annotations):
         return None
     # The members of a gang say these two in their membership.
     preemptible = _noted_flag(PREEMPTIBLE, annotations, mistakes) if alone else None

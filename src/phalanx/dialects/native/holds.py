@@ -13,6 +13,8 @@ from phalanx.model.task import Hold
 def holds(pod: Pod) -> Iterator[Hold]:
     """Yield what is wrong with the keys of a pod."""
     annotations, labels = pod.metadata.annotations or {}, pod.metadata.labels or {}
+    if not annotations and not labels:
+        return
     if GANG not in annotations:
         for key in (MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM):
             if key in annotations:

@@ -18,8 +18,10 @@ _IN_WORKLOAD = PodFields(object="spec.workloadRef.name", group="spec.workloadRef
 
 def references(pod: Pod) -> list[str]:
     """Return the fields by which a pod refers to groups; more than one contradict each other."""
-    given = (("spec.schedulingGroup", pod.spec.scheduling_group), ("spec.workloadRef", pod.spec.workload_ref))
-    return [field for field, value in given if value is not None]
+    found = ["spec.schedulingGroup"] if pod.spec.scheduling_group is not None else []
+    if pod.spec.workload_ref is not None:
+        found.append("spec.workloadRef")
+    return found
 
 
 def membership(pod: Pod, namespace: str, mistakes: Mistakes) -> Membership | None:
