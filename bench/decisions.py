@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from phalanx.engine.decide import decide, open_session
+from phalanx.engine.decide import decide
+from phalanx.engine.opening import open_session
 from phalanx.engine.policy import Policy
 from phalanx.model.events import NodeSeen, TaskSeen
 from phalanx.model.gang import Membership

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from phalanx.engine.decide import open_session
+from phalanx.engine.opening import open_session
 from phalanx.engine.plugin import Heads
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
@@ -102,12 +102,13 @@ def main() -> None:
     snapshot = company()
     session = open_session(snapshot, POLICY)
     units = gang_units(snapshot)
+    everybody = np.ones(len(units), np.bool_)
     assert POLICY.share is not None
     share = POLICY.share
     shares = best(lambda: share.deserved(snapshot), 5)
-    order = best(lambda: take_turns(session, POLICY, gang_units(snapshot)), 5)
+    order = best(lambda: take_turns(session, POLICY, gang_units(snapshot), everybody), 5)
     slow = best(lambda: plain_order(session, POLICY, units, asks(session, units)), 2)
-    turns = take_turns(session, POLICY, units)
+    turns = take_turns(session, POLICY, units, everybody)
     first = session.snapshot.gangs.queue[units.gang[turns.line()[0]]]
     assert first == plain_order(session, POLICY, units, asks(session, units))[0], "both put the same queue first"
     start = time.perf_counter()

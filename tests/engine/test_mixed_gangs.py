@@ -166,4 +166,4 @@ def test_a_packing_that_takes_long_is_cut_short_and_the_gang_says_so() -> None:
     gang = "gang big members=60 minimum=62 cpu=4 memory=2Gi priority=5\ngang big members=2 cpu=6 memory=1Gi priority=5"
     found = plan(nodes + low + gang, ROOM_OF_FEW_STEPS)
     assert [step.text().partition(":")[0] for step in found.steps] == ["wait default/big 62 full"]
-    assert "the search for victims stopped after 300 steps" in str(found.waits[0].reason)
+    assert "the search for victims (preempt) stopped after 300 steps" in str(found.waits[0].reason)

@@ -77,7 +77,7 @@ def test_who_needs_a_long_search_has_one_in_its_turn_however_many_hopeless_stand
 def test_a_search_that_stopped_early_says_so_and_after_how_many_steps() -> None:
     one = plan(behind(1, ""), making_room(steps=100))
     (said,) = [str(wait.reason) for wait in one.waits]
-    assert "the search for victims stopped after 100 steps" in said
+    assert "the search for victims (preempt) stopped after 100 steps" in said
 
 
 def test_a_search_that_looked_at_everything_says_nothing() -> None:

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phalanx.engine.opening import open_session
 from phalanx.engine.kernels.by_count import by_count
+from phalanx.engine.opening import open_session
 from phalanx.engine.placement.place import find
 from phalanx.engine.plugins.resource_fit import Point, ResourceFit, Weight
-from phalanx.engine.session.request import Request
 from phalanx.engine.policy import Policy, Weighted
+from phalanx.engine.session.request import Request
 from phalanx.model.axis import Int
 from phalanx.model.events import Event
 from phalanx.policy.load import load_policy

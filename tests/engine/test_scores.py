@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from phalanx.engine.opening import open_session
 from phalanx.engine.kernels import fit_scores
+from phalanx.engine.opening import open_session
 from phalanx.engine.plugin import Plugin, Score
 from phalanx.engine.plugins.balanced_allocation import BalancedAllocation
 from phalanx.engine.plugins.resource_fit import Point, ResourceFit, Weight

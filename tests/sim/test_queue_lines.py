@@ -6,6 +6,7 @@ from textwrap import dedent
 import pytest
 
 from phalanx.model.axis import CPU, GPU
+from phalanx.model.events import QueueSeen
 from phalanx.model.queue import UNLIMITED, Queue, Terms
 from phalanx.sim.documents import queue_document
 from phalanx.sim.lines import ScenarioError
@@ -14,7 +15,7 @@ from phalanx.sim.timeline import Arrive, timeline
 
 
 def queues(text: str) -> list[Queue]:
-    return [event.queue for event in timeline(read_scenario(dedent(text))).others if hasattr(event, "queue")]
+    return [event.queue for event in timeline(read_scenario(dedent(text))).others if isinstance(event, QueueSeen)]
 
 
 def test_a_queue_line_is_a_real_queue() -> None:

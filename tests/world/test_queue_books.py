@@ -150,7 +150,7 @@ def test_gangs_know_their_row_or_have_none() -> None:
 def test_a_queue_change_or_a_patience_that_runs_out_makes_a_decision_due() -> None:
     world = world_of(node("n1"), queue("a"), replace(pod("p", "a"), created=10.0, patience=30.0))
     world.compile(20.0)
-    assert [world.due(now) for now in (20.0, 39.0, 40.0)] == [False, False, True]
+    assert [world.due(now) is not None for now in (20.0, 39.0, 40.0)] == [False, False, True]
     world.compile(40.0)
     assert not world.due(1e9)
     world.apply(QueueSeen(Queue("a", terms=CPU), status={"allocated": {}}))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from phalanx.cli.output import counted, safe
 from phalanx.cli.plan_document import Planned, timestamp
-from phalanx.model.plan import Bind, Evict, Nominate, Plan, Step, Wait
+from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release, Step, Wait
 
 #: More nodes than these are counted, not named.
 _NODES_MAX = 6
@@ -50,7 +50,7 @@ def _group(step: Step) -> tuple[str, ...]:
         return "evict", step.uid
     # A plain pod is a gang of one, under a key of this kind.
     gang = _stem(step.gang) if step.gang_key.startswith("Pod/") else step.gang_key
-    return (type(step).__name__, gang, str(step.reason) if isinstance(step, Wait) else "")
+    return (type(step).__name__, gang, str(step.reason) if isinstance(step, Wait | Release) else "")
 
 
 def _stem(name: str) -> str:
@@ -69,11 +69,12 @@ def _row(steps: Sequence[Step]) -> tuple[str, str, str]:
         pods = counted(sum(step.missing for step in steps if isinstance(step, Wait)), "pod")
         each = "" if len(gangs) == 1 else f" ({_names(gangs)})"
         return "wait", who, f"{pods}{each}  {first.reason.code.value}: {safe(str(first.reason))}"
-    places = [step for step in steps if isinstance(step, Bind | Nominate)]
-    word, names = ("bind" if isinstance(first, Bind) else "nominate"), [place.task for place in places]
+    places = [step for step in steps if isinstance(step, Bind | Nominate | Release)]
+    word, names = type(first).__name__.lower(), [place.task for place in places]
     nodes = _nodes(Counter(place.node for place in places)) if len(places) > 1 else first.node
     shown = "" if names == [who] else f"  ({_names(names)})"
-    return word, who, f"{counted(len(names), 'pod')}: {nodes}{shown}"
+    why = f"  ({safe(first.reason)})" if isinstance(first, Release) else ""
+    return word, who, f"{counted(len(names), 'pod')}: {nodes}{shown}{why}"
 
 
 def _nodes(counts: Counter[str]) -> str:

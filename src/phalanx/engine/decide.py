@@ -12,6 +12,7 @@ from phalanx.engine.steps import steps_of
 from phalanx.engine.waiting.landing import land
 from phalanx.engine.waiting.order import all_of, tasks_of, waiting_units
 from phalanx.engine.waiting.promises import complete, give_up, keep, review
+from phalanx.engine.waiting.reservation import withdraw
 from phalanx.model.axis import Int
 from phalanx.model.plan import Plan, Search
 from phalanx.model.snapshot import Snapshot
@@ -49,6 +50,7 @@ def deliberate(snapshot: Snapshot, policy: Policy) -> Decision:
         step_back(session)
     for action in policy.actions:
         action.run(session, policy)
+    withdraw(session, policy)
     if contested.any():
         land(session, policy, units, contested & all_of(units, session.promise >= 0))
     if policy.takes:

@@ -63,6 +63,6 @@ def nobody(resources: int) -> RunningTable:
     none, no, never = np.zeros(0, np.int64), np.zeros(0, np.bool_), np.zeros(0)
     return RunningTable(
         uids=(), names=(), gang=none, node=none, shape=none, requests=np.zeros((0, resources), np.int64),
-        movable=no, budget=none, budgets=none, gangs=(), first=none, count=none, minimum=none, queue=none, priority=none,
-        preemptible=no, created=never, started=never, broken_since=never, split_since=never,
+        movable=no, budget=none, budgets=none, gangs=(), first=none, count=none, minimum=none, queue=none,
+        priority=none, preemptible=no, created=never, started=never, broken_since=never, split_since=never,
     )  # fmt: skip

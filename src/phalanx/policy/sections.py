@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from phalanx.engine.plugin import Plugin
+from phalanx.engine.plugin import Plugin, Share
 from phalanx.engine.policy import Action, Weighted
-from phalanx.engine.plugin import Share
 from phalanx.model.quantity import shown
 from phalanx.policy.arguments import make
 from phalanx.policy.document import Document, Path

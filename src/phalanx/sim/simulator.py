@@ -61,14 +61,14 @@ class Simulator:
         while len(self._agenda) and self._agenda.next <= until:
             at = self._agenda.next
             happenings = tuple(one for one in self._agenda.pop() if self.cluster.apply(one, at))
-            cause = self._loop.due(at) or ("something happened" if happenings else None)
-            if cause is None:
+            cause = self._loop.due(at)
+            if cause is None and not happenings:
                 self._wake(at)
                 continue
             self.now = at
             # Before the cycle too: work that lost a member is lost, however soon another place is found.
             self.cluster.settle(at)
-            plan = self._cycle(at, cause)
+            plan = None if cause is None else self._cycle(at, cause)
             self.cluster.settle(at)
             self._wake(at)
             if happenings or (plan is not None and len(plan.steps) > len(plan.waits)):

@@ -50,9 +50,11 @@ class RunningRows:
         counted, inside = credit(members)
         piece = _piece(gang, here, {"": counted} | inside, queue)
         behind = left_behind(members)
-        seen, lost = self._history.get(gang.key, (counted, behind or _absent(gang, members, counted)))
-        lost = bool(piece.missing) and (lost or counted < seen)
-        self._history[gang.key] = (max(seen, counted) if piece.missing else counted, lost)
+        # A member whose bind is on its way is not there yet: if it never starts, the gang is split and lost nobody.
+        began = counted - sum(task.state is State.BINDING for task in members)
+        seen, lost = self._history.get(gang.key, (began, _absent(gang, members, counted)))
+        lost = bool(piece.missing) and (lost or began < seen)
+        self._history[gang.key] = (max(seen, began) if piece.missing else began, lost)
         split = bool(piece.missing) and behind and gang.hold is None and not _on_the_way(members)
         self._pieces[gang.key] = replace(piece, lost=lost, split=split)
 

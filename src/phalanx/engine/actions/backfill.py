@@ -30,6 +30,4 @@ class Backfill:
         told = np.zeros(len(session.snapshot.gangs), np.bool_)
         told[list(session.reasons)] = True
         open_ = none_of(units, (session.place >= 0) | (session.disputed > 0)) | (units.count == 0)
-        allocation = Allocation(session, policy, units, open_ & ~told[units.gang])
-        while len(line := allocation.line()):
-            allocation.done(allocation.decide(line))
+        Allocation(session, policy, units, open_ & ~told[units.gang]).run()

@@ -30,10 +30,15 @@ Attempt: TypeAlias = Callable[[Session, Policy, Unit, Candidates, Steps], bool]
 #: Returns [unit]: for whom an action can make no room in this state of the books, by a look at everybody at once.
 Hopeless: TypeAlias = Callable[[Session, Units], Bool]
 
-#: All searches of an action together take at most so many times the steps of one. Beyond that each gets a part.
-SEARCHES = 8
-#: The part: what is easy to find is found with it, so nobody starves behind hopeless units.
+#: The first searches of an action together take at most so many times the steps of one. Beyond that each gets a part.
+SEARCHES = 4
+#: The part: what is easy to find is found with it.
 PART = 20
+#: So many units get the steps of a whole search wherever they stand: others in each cycle, so that no unit starves
+#: behind units for which nothing can be found.
+TURNS = 4
+#: The golden ratio: multiples of its fraction visit every part of a line evenly, at whatever interval cycles follow.
+GOLDEN = 0.6180339887498949
 
 
 @dataclass(slots=True)
@@ -46,6 +51,8 @@ class Search:
     attempt: Attempt
     hopeless: Hopeless
     _steps_left: int = field(init=False, default=0)
+    #: [unit]: it gets a whole search in this cycle, whatever was searched before.
+    _turn: Bool = field(init=False, default_factory=lambda: np.zeros(0, np.bool_))
 
     def run(self) -> None:
         """Try every unit once, in order."""
@@ -58,13 +65,15 @@ class Search:
             return
         self._steps_left = SEARCHES * policy.search_steps
         kinds = self._kinds(units, homeless)
+        self._turn = _turn(session.snapshot.now, kinds, homeless)
         turns = take_turns(session, policy, units, homeless)
         walk = Walk(session, turns, kinds, lambda: self._hopeless(units, kinds))
         while len(line := walk.line()):
             count = walk.front(line)
             if not count:
                 unit, count = units.unit(int(line[0])), 1
-                if self._may_be_tried(unit) and not self._room_made(unit):
+                turn = bool(self._turn[line[0]])
+                if self._may_be_tried(unit) and not self._room_made(unit, turn=turn):
                     walk.refuse(int(line[0]))
                     count = walk.front(line)
             walk.done(max(count, 1))
@@ -105,21 +114,21 @@ class Search:
         found: Bool = fits[kinds]
         return found
 
-    def _room_made(self, unit: Unit) -> bool:
+    def _room_made(self, unit: Unit, *, turn: bool) -> bool:
         """Promise the unit places in what is free or being left anyway, if that is enough; else make room for it."""
         # What is free now a minimum found no place in; growth was not tried before its minimum had one.
         if (self.session.snapshot.nodes.leaving.any() or not unit.whole) and self._promised(unit):
             return True
         session, policy = self.session, self.policy
         most = policy.search_steps
-        granted = max(min(most, self._steps_left), most // PART)
+        granted = most if turn else max(min(most, self._steps_left), most // PART)
         steps = Steps(granted)
         found = self.attempt(session, policy, unit, candidates_of(session), steps)
-        self._steps_left -= steps.taken
+        self._steps_left -= 0 if turn else steps.taken
         name = session.snapshot.gangs.gangs[unit.gang].key
-        session.searches.append(Report(name, self.action, steps.taken, steps.stopped, found))
+        session.searches.append(Report(name, self.action, min(steps.taken, granted), steps.stopped, found))
         if steps.stopped and not found:
-            session.note(unit.gang, f"the search for victims stopped after {granted} steps ({self.action})")
+            session.note(unit.gang, f"the search for victims ({self.action}) stopped after {granted} steps")
         return found
 
     def _promised(self, unit: Unit) -> bool:
@@ -145,3 +154,17 @@ class Search:
         table = self.session.residents
         rows = np.flatnonzero(table.waiting[table.gang] == gang)
         return bool(self.session.evicted[rows].any())
+
+
+def _turn(now: float, kinds: Int, homeless: Bool) -> Bool:
+    """Return [unit]: whose turn it is to get a whole search. It depends on the time alone, so a decision stays pure."""
+    rows = np.flatnonzero(homeless)
+    alone = kinds[rows] == ALONE
+    # Those that are judged alone are each a kind of their own.
+    _, kind = np.unique(np.where(alone, -1 - rows, kinds[rows]), return_inverse=True)
+    count = int(kind.max(initial=-1)) + 1
+    part = now * GOLDEN % 1.0
+    chosen = {int(count * ((part + turn / TURNS) % 1.0)) for turn in range(TURNS)}
+    found = np.zeros(len(homeless), np.bool_)
+    found[rows[np.isin(kind, list(chosen))]] = True
+    return found

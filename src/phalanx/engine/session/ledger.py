@@ -100,6 +100,12 @@ class Ledger:
             books.slack = slack
         self._journal.renew()
 
+    def unreserve(self) -> None:
+        """Forget the reservation: all that is free counts again."""
+        for books in self._books.values():
+            books.slack = None
+        self._journal.renew()
+
     def spare(self, name: str, count: int, when: When, own: Promise | None, priority: int, *, beside: bool) -> Int:
         """Return what a request may take of one count of a column, per row.
 

@@ -41,6 +41,11 @@ class Allocation:
         self._bulk = (self._kinds != ALONE) & (units.count == 1) & single
         self._walk = Walk(session, take_turns(session, policy, units, only), self._kinds, self._hopeless, PATIENCE)
 
+    def run(self) -> None:
+        """Decide all of them."""
+        while len(line := self.line()):
+            self.done(self.decide(line))
+
     def line(self) -> Int:
         """Return what is left of the line whose turn it is; empty when all had their turn."""
         return self._walk.line()
@@ -74,7 +79,9 @@ class Allocation:
         if self._kinds[index] == ALONE:
             self.tell(line[:1], [reason])
             return 1
-        self._walk.refuse(index)
+        objects = self._objects()
+        # What a veto refuses to one queue it may grant to another.
+        self._walk.refuse(index, objects if objects[index] else None)
         return self._pass_over(line)
 
     def tell(self, indices: Int, reasons: list[Reason]) -> None:

@@ -7,6 +7,8 @@ from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Reservation
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Unit
+from phalanx.engine.waiting.allocation import Allocation
+from phalanx.engine.waiting.order import none_of, waiting_units
 from phalanx.model.axis import Float
 
 
@@ -16,7 +18,7 @@ def reserve(session: Session, policy: Policy, unit: Unit) -> bool:
     From then on a request that will not be gone by then gets only what is left beside the reservation.
     """
     ends = session.once("ends", lambda: _ends(session), static=True)
-    known = np.flatnonzero(np.isfinite(ends) & (session.evicted == 0))
+    known = np.flatnonzero(np.isfinite(ends) & (session.evicted[: len(ends)] == 0))
     if not len(known):
         return False
     moments = np.unique(ends[known])
@@ -45,6 +47,24 @@ def reserve(session: Session, policy: Policy, unit: Unit) -> bool:
     what = "a place is" if len(unit.tasks) == 1 else f"{len(unit.tasks)} places are"
     session.note(unit.gang, f"{what} kept for it, and it starts in {minutes:.0f} min if all ends as expected")
     return True
+
+
+def withdraw(session: Session, policy: Policy) -> None:
+    """Give the reservation up if its gang was promised other places; who was refused beside it is tried once more.
+
+    Nothing else would bring these gangs up again before those places are free.
+    """
+    kept = session.reservation
+    if kept is None or not session.served[kept.gang]:
+        return
+    session.reservation = None
+    session.ledger.unreserve()
+    units = waiting_units(session, policy)
+    open_ = none_of(units, (session.place >= 0) | (session.disputed > 0)) & (units.gang != kept.gang)
+    open_[list(units.holds)] = False
+    for gang in units.gang[open_].tolist():
+        session.reasons.pop(gang, None)
+    Allocation(session, policy, units, open_).run()
 
 
 def _ends(session: Session) -> Float:

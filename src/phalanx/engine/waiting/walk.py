@@ -59,14 +59,18 @@ class Walk:
         """Take so many units off the line whose turn it was."""
         self._turns.done(count)
 
-    def refuse(self, index: int) -> None:
-        """Note that a unit was refused: it and all of its kind are passed over until the books change."""
+    def refuse(self, index: int, among: Bool | None = None) -> None:
+        """Note that a unit was refused: it and all of its kind are passed over until the books change.
+
+        `among`: only these of its kind were refused with it; None: all.
+        """
         self._look()
         kind = self._kinds[index]
         if kind == ALONE:
             self._refused[index] = True
         else:
-            self._refused |= self._kinds == kind
+            same = self._kinds == kind
+            self._refused |= same if among is None else same & among
         self._refusals += 1
         if self._refusals == self._patience:
             self._refused |= self._hopeless()
