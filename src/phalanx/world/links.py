@@ -19,6 +19,8 @@ class Links:
         self.nominated: dict[str, dict[str, None]] = {}
         #: Tasks of ours by the key of their gang.
         self.members: dict[str, dict[str, None]] = {}
+        #: All tasks by namespace.
+        self.in_namespace: dict[str, dict[str, None]] = {}
         #: Tasks that refer to an object, whether or not it is there.
         self.referring: dict[Reference, dict[str, None]] = {}
         #: Tasks on nodes that terminate.
@@ -33,6 +35,7 @@ class Links:
     def put(self, task: Task) -> Iterator[str]:
         """Note a task; yield the nodes that it changes."""
         self.resources.update(name for name, _ in task.shape.requests)
+        self.in_namespace.setdefault(task.namespace, {})[task.uid] = None
         if task.ours:
             self.members.setdefault(gang_key(task), {})[task.uid] = None
             if task.state is State.PENDING:
@@ -56,6 +59,7 @@ class Links:
         self.repelling.pop(task.uid, None)
         self.leaving.pop(task.uid, None)
         self.waiting.pop(task.uid, None)
+        take_out(self.in_namespace, task.namespace, task.uid)
         if task.ours:
             take_out(self.members, gang_key(task), task.uid)
             if task.membership is not None and task.membership.owner is not None:

@@ -151,4 +151,3 @@ def _taint_sets(world: "World", old: NodeTable, dirty: list[str]) -> tuple[tuple
     codes = np.fromiter((number[taints] for taints in of_node), np.int64, len(of_node))
     codes.flags.writeable = False
     return sets, codes
-

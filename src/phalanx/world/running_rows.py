@@ -39,9 +39,7 @@ class RunningRows:
         #: The last table and its shapes, for an axis.
         self._kept: tuple[Axis, RunningTable, list[Shape]] | None = None
 
-    def put(
-        self, gang: Gang, here: Sequence[tuple[Task, Shape]], members: Sequence[Task], queue: str | None
-    ) -> None:
+    def put(self, gang: Gang, here: Sequence[tuple[Task, Shape]], members: Sequence[Task], queue: str | None) -> None:
         """Replace the piece of one gang: its tasks on nodes, of all its members."""
         if not here:
             self.drop(gang.key)

@@ -5,9 +5,7 @@ out dirty rows afresh from the tasks that are there. What was forgotten once wou
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import NamedTuple
 
 from phalanx.model.axis import Axis, Int
 from phalanx.model.events import (
@@ -38,34 +36,22 @@ from phalanx.model.task import Shape, State, Task
 from phalanx.model.usage import Memory
 from phalanx.world.assumptions import Assumptions
 from phalanx.world.budgets import Budgets
+from phalanx.world.descriptions import Descriptions
 from phalanx.world.gang_rows import GangRows, amounts, next_turn
-from phalanx.world.gangs import THERE, assemble, gang_key, piece_of, with_labels
-from phalanx.world.groups import look_up
+from phalanx.world.gangs import THERE, gang_key, piece_of, with_labels
 from phalanx.world.indexes import subtract
 from phalanx.world.links import Links
 from phalanx.world.moves import Move, Moves
 from phalanx.world.node_rows import NodeRows
-from phalanx.world.queue_answers import Said, said_by
+from phalanx.world.nominations import Nominations
 from phalanx.world.queues import Queues
 from phalanx.world.repulsions import repulsions
+from phalanx.world.rests import Rest, Rests
 from phalanx.world.running_rows import RunningRows
 
 FINISHED = frozenset({State.SUCCEEDED, State.FAILED})
 #: So long after a terminating pod should be gone, nobody counts on its room: its node may be lost.
 STUCK = 600.0
-#: So long after a place was nominated it is looked whether it serves anybody.
-PATIENCE = 600.0
-
-
-class Rest(NamedTuple):
-    """A gang that must not be tried before a time, and why."""
-
-    until: float
-    why: str
-    #: The mistake is ours, not the user's.
-    ours: bool
-    #: What is promised to it is given up.
-    forfeits: bool
 
 
 class World:
@@ -75,15 +61,11 @@ class World:
         self.nodes: dict[str, Node] = {}
         #: By uid: a name can be used again.
         self.tasks: dict[str, Task] = {}
-        self.namespaces: dict[str, Mapping[str, str]] = {}
-        #: Objects set aside.
-        self.refused: dict[Reference, Refused] = {}
         self._links = links = Links()
         self.on_node, self.nominated, self.members = links.on_node, links.nominated, links.members
         self.resources = links.resources
-        #: Objects that describe groups.
-        self.groups: dict[Reference, GroupsSeen] = {}
-        self.classes: dict[str, PriorityClassSeen] = {}
+        self._said = said = Descriptions(self.tasks, links)
+        self.namespaces, self.refused, self.groups = said.namespaces, said.refused, said.groups
         self.queues = Queues()
         self.budgets = Budgets()
         self._assumed = Assumptions()
@@ -94,9 +76,8 @@ class World:
         self._gang_rows = GangRows()
         self._running_rows = RunningRows()
         self._dirty_gangs: set[str] = set()
-        self._resting: dict[str, Rest] = {}
-        #: By uid of a waiting task: since when a node is nominated to it, as far as we saw it.
-        self._nominated_since: dict[str, float] = {}
+        self._rests = Rests()
+        self._nominations = Nominations()
         #: A gang that did not come together in so many seconds steps back.
         self.wave_deadline = WAVE_DEADLINE
         #: Something changed that the last plan did not decide itself.
@@ -109,45 +90,31 @@ class World:
         """Take in one event. Events that change nothing we look at leave nothing dirty."""
         match event:
             case TaskSeen(task):
-                self.refused.pop(Reference("Pod", task.full_name), None)
+                self._said.read(Reference("Pod", task.full_name))
                 old = self.tasks.get(task.uid)
                 self._set_task(self._back(old, self._assumed.seen(old, task)))
             case TaskGone(uid):
                 self._drop_task(uid)
                 self.moves.gone(uid)
             case NodeSeen(node):
-                self.refused.pop(Reference("Node", node.name), None)
+                self._said.read(Reference("Node", node.name))
                 self._set_node(node)
             case NodeGone(name):
                 self._drop_node(name)
-            case NamespaceSeen(name, labels):
-                self._set_namespace(name, labels)
-            case NamespaceGone(name):
-                self._set_namespace(name, None)
-            case GroupsSeen() | GroupsGone() | PriorityClassSeen() | PriorityClassGone() | BudgetSeen() | BudgetGone():
-                self._apply_description(event)
+            case NamespaceSeen() | NamespaceGone():
+                labels = event.labels if isinstance(event, NamespaceSeen) else None
+                self._touch(*self._said.set_namespace(event.name, labels))
+            case GroupsSeen() | GroupsGone() | PriorityClassSeen() | PriorityClassGone():
+                self._said.apply(event)
+            case BudgetSeen() | BudgetGone():
+                self._said.read(Reference("PodDisruptionBudget", event.full_name))
+                self.budgets.apply(event, self._said.tasks_in(event.full_name.partition("/")[0]))
             case QueueSeen() | QueueGone():
-                self.refused.pop(event.queue.object if isinstance(event, QueueSeen) else event.object, None)
+                self._said.read(event.queue.object if isinstance(event, QueueSeen) else event.object)
                 self.queues.apply(event, self.resources)
             case Refused():
                 self._set_aside(event)
-
-    def _apply_description(
-        self, event: GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone | BudgetSeen | BudgetGone
-    ) -> None:
-        match event:
-            case BudgetSeen() | BudgetGone():
-                self.refused.pop(Reference("PodDisruptionBudget", event.full_name), None)
-                self.budgets.apply(event, self.tasks.values())
-            case GroupsSeen(owner):
-                self._set_groups(owner, event)
-            case GroupsGone(owner, uid):
-                self._drop_groups(owner, uid)
-            case PriorityClassSeen(name):
-                self.refused.pop(Reference("PriorityClass", name), None)
-                self._set_class(name, event)
-            case PriorityClassGone(name):
-                self._set_class(name, None)
+        self._mark(*self._said.drain())
 
     def assume(self, plan: Plan) -> None:
         """Charge what a plan decided before it is carried out. Only a promise that is given up is news."""
@@ -194,9 +161,7 @@ class World:
         for uid in [uid for uid in self._links.leaving if self._stuck_at(uid) <= now]:
             self._set_task(replace(self.tasks[uid], stuck=True))
             self._mark_move(self.moves.drop(uid))
-        for key in [key for key, rest in self._resting.items() if rest.until <= now]:
-            del self._resting[key]
-            self._dirty_gangs.add(key)
+        self._dirty_gangs.update(self._rests.expire(now))
 
     def _stuck_at(self, uid: str) -> float:
         task = self.tasks[uid]
@@ -211,9 +176,8 @@ class World:
 
         `forfeits`: what is promised to it is given up.
         """
-        self._resting[key] = Rest(until, why if ours else f"resting: {why}", ours, forfeits)
-        self._dirty_gangs.add(key)
-        self._news = True
+        self._rests.put(key, Rest(until, why if ours else f"resting: {why}", ours, forfeits))
+        self._mark(key)
 
     def due(self, now: float) -> str | None:
         """Return why a new decision could differ from the last one, or what queues have from what they had then."""
@@ -227,8 +191,7 @@ class World:
     @property
     def next_due(self) -> float:
         """Return when to decide although nothing changes; infinity: never."""
-        rested = min((rest.until for rest in self._resting.values()), default=math.inf)
-        return min(self._next_turn, rested)
+        return min(self._next_turn, self._rests.next_end)
 
     def remember(self, memory: Memory | None) -> None:
         """Say how long use of the queues is remembered, when the policy changes; None: not at all."""
@@ -238,9 +201,10 @@ class World:
         """Say whether decisions look at what runs, when the policy changes."""
         self._running_rows.wanted = wanted
 
-    def _mark(self, key: str) -> None:
-        self._dirty_gangs.add(key)
-        self._news = True
+    def _mark(self, *keys: str) -> None:
+        """Something of these gangs changed."""
+        self._dirty_gangs.update(keys)
+        self._news = self._news or bool(keys)
 
     def shape_of(self, task: Task) -> Shape:
         """Return the shape of a task in snapshots: with the labels that somebody reads, and whom it repels."""
@@ -255,12 +219,10 @@ class World:
         for key in sorted(self._dirty_gangs):
             self._work_out(key)
         self._dirty_gangs.clear()
-        for uids in self.nominated.values():
-            for uid in uids:
-                self._nominated_since.setdefault(uid, now)
+        self._nominations.see(self.nominated, now)
         nodes, axis = self._node_rows.table(self)
         queues = self.queues.compile(now, axis, nodes, self._tasks_on)
-        gangs, tasks, shapes = self._gang_rows.tables(axis, nodes.row, queues.row, self._nominated_since)
+        gangs, tasks, shapes = self._gang_rows.tables(axis, nodes.row, queues.row, self._nominations.since)
         self.queues.waiting = gangs
         running, shapes = self._running_rows.table(now, axis, nodes.row, queues, shapes, self.budgets)
         occupancy, shapes = self._node_rows.occupancy.table(nodes.names, shapes)
@@ -269,9 +231,8 @@ class World:
         requests, scored = self._amounts[2]
         look = self._running_rows.next_look(now, running, queues, self.wave_deadline)
         stuck = min(map(self._stuck_at, self._links.leaving), default=math.inf)
-        late = min((since + PATIENCE for since in self._nominated_since.values()), default=math.inf)
-        late = late if late > now else now + PATIENCE
-        self._next_turn = min(next_turn(gangs, now), look, self.moves.next_end, stuck, late)
+        ends = (self.moves.next_end, self._nominations.next_look(now))
+        self._next_turn = min(next_turn(gangs, now), look, stuck, *ends)
         self._news = False
         return Snapshot(
             now=now, axis=axis, nodes=nodes, shapes=self._amounts[0], requests=requests, scored=scored, gangs=gangs,
@@ -284,7 +245,7 @@ class World:
             return None
         self._refresh_queues()
         key = gang_key(task)
-        return self._gang(key, self._unfinished(key))[0]
+        return self._said.gang(key, self._unfinished(key), self.queues)[0]
 
     def _set_task(self, task: Task) -> None:
         old = self.tasks.get(task.uid)
@@ -293,11 +254,10 @@ class World:
         if old is not None:
             self._unlink(old)
         if old is None or old.nominated != task.nominated:
-            self._nominated_since.pop(task.uid, None)
+            self._nominations.forget(task.uid)
         self.tasks[task.uid] = task
         self.budgets.put(task)
-        for node in self._links.put(task):
-            self._touch(node)
+        self._touch(*self._links.put(task))
         if task.ours:
             self._mark(gang_key(task))
 
@@ -320,22 +280,23 @@ class World:
     def _drop_task(self, uid: str) -> None:
         old = self.tasks.pop(uid, None)
         self._assumed.forget(uid)
-        self._nominated_since.pop(uid, None)
+        self._nominations.forget(uid)
         if old is not None:
             self.budgets.drop(old)
             self._unlink(old)
 
     def _unlink(self, task: Task) -> None:
         """Take a task out of every index, and mark what it was part of."""
-        for node in self._links.take(task):
-            self._touch(node)
+        self._touch(*self._links.take(task))
         if task.ours:
             self._mark(gang_key(task))
 
-    def _touch(self, node: str) -> None:
-        self._news = True
-        self._node_rows.touch(node)
-        self.queues.touch(node)
+    def _touch(self, *nodes: str) -> None:
+        """Something on these nodes changed."""
+        self._news = self._news or bool(nodes)
+        for node in nodes:
+            self._node_rows.touch(node)
+            self.queues.touch(node)
 
     def _set_node(self, node: Node) -> None:
         old = self.nodes.get(node.name)
@@ -354,62 +315,21 @@ class World:
                 del self.nodes[name]
             self._touch(name)
 
-    def _set_namespace(self, name: str, labels: Mapping[str, str] | None) -> None:
-        if self.namespaces.get(name) == labels:
-            return
-        if labels is None:
-            self.namespaces.pop(name, None)
-        else:
-            self.namespaces[name] = labels
-        # Some pods on nodes look at namespaces by label.
-        for uid in self._links.repelling:
-            if any(term.namespace_selector for term in self.tasks[uid].repels):
-                self._touch(self.tasks[uid].node or "")
-                self._dirty_gangs.add(gang_key(self.tasks[uid]))
-        # A namespace's labels name the default queue of its pods.
-        self._dirty_gangs.update(gang_key(task) for task in self.tasks.values() if task.ours and task.namespace == name)
-
-    def _set_groups(self, owner: Reference, seen: GroupsSeen | None) -> None:
-        """Take in an object that describes groups. Its gangs are worked out again if it says something else."""
-        old, mistake = self.groups.pop(owner, None), self.refused.pop(owner, None)
-        if seen is not None:
-            self.groups[owner] = seen
-        if old is None or seen is None or mistake is not None or old.groups != seen.groups:
-            for uid in self._links.referring.get(owner, {}):
-                self._mark(gang_key(self.tasks[uid]))
-
-    def _drop_groups(self, owner: Reference, uid: str | None) -> None:
-        known = self.groups.get(owner)
-        if known is None or uid is None or known.uid == uid:
-            self._set_groups(owner, None)
-
-    def _set_class(self, name: str, seen: PriorityClassSeen | None) -> None:
-        if self.classes.get(name) == seen:
-            return
-        self.classes.pop(name, None)
-        if seen is not None:
-            self.classes[name] = seen
-        for owner, groups in self.groups.items():
-            if any(group.priority_class or group.priority_absent is not None for group in groups.groups):
-                self._dirty_gangs.update(gang_key(self.tasks[uid]) for uid in self._links.referring.get(owner, {}))
-
     def _set_aside(self, event: Refused) -> None:
         """An object that cannot be read any more is not acted upon; pods that run stay charged."""
-        self._set_groups(event.object, None)
-        self.refused[event.object] = event
+        self._said.set_aside(event)
         if event.queue:
             self.queues.apply(event, self.resources)
-        if event.kind == "PodDisruptionBudget":
-            self.budgets.apply(event, self.tasks.values())
-        if event.kind == "PriorityClass":
-            self._set_class(event.name, None)
         if event.kind == "Node":
             self._drop_node(event.name)
-        if event.kind == "Pod":
-            named = [task for task in self.tasks.values() if task.full_name == event.name]
-            for task in named:
-                if task.state is State.PENDING:
-                    self._drop_task(task.uid)
+        if event.kind in {"Pod", "PodDisruptionBudget"}:
+            near = self._said.tasks_in(event.name.partition("/")[0])
+            if event.kind == "PodDisruptionBudget":
+                self.budgets.apply(event, near)
+            else:
+                for task in near:
+                    if task.full_name == event.name and task.state is State.PENDING:
+                        self._drop_task(task.uid)
 
     def _refresh_label_keys(self) -> None:
         """Shapes keep the labels that some selector reads. When that changes, every shape does."""
@@ -435,27 +355,16 @@ class World:
     def _work_out(self, key: str) -> None:
         """Write one gang's rows afresh."""
         unfinished, moved = self._unfinished(key), self.moves.of(key)
-        gang, said = self._gang(key, unfinished or moved) if unfinished or moved else (None, None)
+        gang, said = self._said.gang(key, unfinished or moved, self.queues) if unfinished or moved else (None, None)
         if gang is None or not unfinished:
             self.queues.put(key, said, gang, moved)
             self._gang_rows.put(key, None)
             self._running_rows.drop(key)
             return
-        if key in self._resting and gang.hold is None:
-            rest = self._resting[key]
-            gang = replace(gang, hold=rest.why, failed=rest.ours, forfeits=rest.forfeits)
+        gang = self._rests.laid_on(gang)
         # What is kept for those who are moved is theirs, wherever they are.
         queue = self.queues.put(key, said, gang, [*unfinished, *moved])
         members = [self.tasks[uid] for uid in self.members[key]]
         self._gang_rows.put(key, piece_of(gang, members, self.shape_of), queue)
         here = [(task, self.shape_of(task)) for task in unfinished if task.state in THERE]
         self._running_rows.put(gang, here, members, queue)
-
-    def _gang(self, key: str, unfinished: list[Task]) -> tuple[Gang, Said]:
-        """Return a gang and which queue it is in, by its object, its members, their namespace or by default."""
-        first = unfinished[0]
-        group, objection = look_up(unfinished, self.groups, self.refused, self.classes)
-        said = said_by(first, self.namespaces.get(first.namespace, {}), group)
-        gang = assemble(key, unfinished, said.queue, group)
-        hold = objection or gang.hold or self.queues.objection(said)
-        return gang if hold is None else replace(gang, hold=hold), said

@@ -1,0 +1,114 @@
+"""Descriptions: objects that say something of gangs and are no pods: namespaces, groups, priority classes, mistakes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from phalanx.model.events import GroupsGone, GroupsSeen, PriorityClassGone, PriorityClassSeen, Refused
+from phalanx.model.gang import Gang
+from phalanx.model.reference import Reference
+from phalanx.model.task import Task
+from phalanx.world.gangs import assemble, gang_key
+from phalanx.world.groups import look_up
+from phalanx.world.links import Links
+from phalanx.world.queue_answers import Said, said_by
+from phalanx.world.queues import Queues
+
+
+class Descriptions:
+    """Takes objects in, and knows of which gangs they say something else than before.
+
+    What changes one object costs what that object touches: its namespace, or those who refer to it.
+    """
+
+    def __init__(self, tasks: Mapping[str, Task], links: Links) -> None:
+        self.namespaces: dict[str, Mapping[str, str]] = {}
+        #: Objects set aside.
+        self.refused: dict[Reference, Refused] = {}
+        #: Objects that describe groups.
+        self.groups: dict[Reference, GroupsSeen] = {}
+        self.classes: dict[str, PriorityClassSeen] = {}
+        self._tasks = tasks
+        self._links = links
+        self._changed: set[str] = set()
+
+    def drain(self) -> set[str]:
+        """Return the keys of the gangs of which something else is said since this was last asked."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def tasks_in(self, namespace: str) -> list[Task]:
+        """Return the tasks of a namespace."""
+        return [self._tasks[uid] for uid in self._links.in_namespace.get(namespace, {})]
+
+    def read(self, thing: Reference) -> None:
+        """Note that an object can be read (again)."""
+        self.refused.pop(thing, None)
+
+    def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> Iterator[str]:
+        """Take in the labels of a namespace; yield the nodes on which pods look at namespaces by label."""
+        if self.namespaces.get(name) == labels:
+            return
+        if labels is None:
+            self.namespaces.pop(name, None)
+        else:
+            self.namespaces[name] = labels
+        for uid in self._links.repelling:
+            task = self._tasks[uid]
+            if any(term.namespace_selector for term in task.repels):
+                self._changed.add(gang_key(task))
+                yield task.node or ""
+        # A namespace's labels name the default queue of its pods.
+        self._changed.update(gang_key(task) for task in self.tasks_in(name) if task.ours)
+
+    def apply(self, event: GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone) -> None:
+        """Take in an object, or that it is gone."""
+        match event:
+            case GroupsSeen(owner):
+                self._set_groups(owner, event)
+            case GroupsGone(owner, uid):
+                known = self.groups.get(owner)
+                if known is None or uid is None or known.uid == uid:
+                    self._set_groups(owner, None)
+            case PriorityClassSeen(name):
+                self.read(Reference("PriorityClass", name))
+                self._set_class(name, event)
+            case PriorityClassGone(name):
+                self._set_class(name, None)
+
+    def gang(self, key: str, unfinished: Sequence[Task], queues: Queues) -> tuple[Gang, Said]:
+        """Return a gang and which queue it is in, by its object, its members, their namespace or by default."""
+        first = unfinished[0]
+        group, objection = look_up(unfinished, self.groups, self.refused, self.classes)
+        said = said_by(first, self.namespaces.get(first.namespace, {}), group)
+        gang = assemble(key, unfinished, said.queue, group)
+        hold = objection or gang.hold or queues.objection(said)
+        return gang if hold is None else replace(gang, hold=hold), said
+
+    def _set_groups(self, owner: Reference, seen: GroupsSeen | None) -> None:
+        """Take in an object that describes groups. Its gangs are worked out again if it says something else."""
+        old, mistake = self.groups.pop(owner, None), self.refused.pop(owner, None)
+        if seen is not None:
+            self.groups[owner] = seen
+        if old is None or seen is None or mistake is not None or old.groups != seen.groups:
+            self._refer(owner)
+
+    def _set_class(self, name: str, seen: PriorityClassSeen | None) -> None:
+        """Take in a priority class, or (None) that there is none of this name."""
+        if self.classes.get(name) == seen:
+            return
+        self.classes.pop(name, None)
+        if seen is not None:
+            self.classes[name] = seen
+        for owner, groups in self.groups.items():
+            if any(group.priority_class or group.priority_absent is not None for group in groups.groups):
+                self._refer(owner)
+
+    def set_aside(self, event: Refused) -> None:
+        """Note an object that cannot be read any more."""
+        self._set_groups(event.object, None)
+        self.refused[event.object] = event
+        if event.kind == "PriorityClass":
+            self._set_class(event.name, None)
+
+    def _refer(self, owner: Reference) -> None:
+        self._changed.update(gang_key(self._tasks[uid]) for uid in self._links.referring.get(owner, {}))
