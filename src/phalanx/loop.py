@@ -102,6 +102,6 @@ class Loop:
                     now, cause, self.policy, snapshot, decision.shares, decision.plan, decision.searches, tuple(broken)
                 )
                 self.last, self._measured = found, self.world.queues.usage
-                self._changed = any(isinstance(step, Bind | Evict) for step in found.plan.steps)
+                self._changed = any(isinstance(step, Bind | Evict) for step in found.plan.acts)
                 return found
         raise AssertionError("unreachable: the last try returns or raises")

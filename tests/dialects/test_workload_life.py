@@ -380,7 +380,7 @@ def test_a_group_that_did_not_start_in_five_minutes_queues_again_and_says_so(ver
     cluster.see(described(version, 2), *pods(version, 1, 2))
     often = "; queued again after its start timeout of 300 s, "
     short = "short of nvidia.com/gpu (most free on one node: 1 of 1)"
-    why = f"2 needed together, 1 fit: 1 of 1 node has room, {short}; with nobody else there, 1 would fit"
+    why = f"2 needed together, 1 fit: 1 of 1 node has room, {short}; on empty nodes, 1 would fit"
     waits = f"wait {NAMES[version]} 2 never: {why}"
     assert cluster.plan(299.0) == [waits]
     assert not cluster.world.due(299.5)

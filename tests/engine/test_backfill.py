@@ -54,8 +54,8 @@ def test_nobody_makes_room_for_himself_on_the_place_that_is_kept_for_another() -
         """,
         """
         wait big 1 full: 0/2 nodes: 2 short of nvidia.com/gpu (most free on one node: 2 of 8); a place is kept for it, \
-and it starts in 100 min if all ends as expected; nobody is evicted for it (preemptionPolicy Never)
-        evict p8 n2 for q: queue b takes back what is its share
+and it starts in 100 min if all ends as expected; no pod is evicted for it (preemptionPolicy Never)
+        evict p8 n2 for q: queue b reclaims its share
         nominate q n2
         """,
         parse_policy("{extends: default, actions: [{name: allocate}, {name: backfill}, {name: reclaim}]}", "both"),
@@ -131,7 +131,7 @@ def test_strict_means_that_nobody_is_passed_over_in_his_queue() -> None:
         """
         bind other n1
         wait big 1 full: …
-        wait small 1 full: behind big, which finds no place: nobody is passed over here
+        wait small 1 full: behind big, which finds no place (allocate is strict)
         """,
         STRICT,
     )

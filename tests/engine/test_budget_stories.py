@@ -273,7 +273,7 @@ def test_nobody_is_evicted_for_a_pod_with_preemption_policy_never() -> None:
         """,
         """
         wait high 1 full: 0/1 nodes: 1 short of nvidia.com/gpu (most free on one node: 0 of 1); \
-nobody is evicted for it (preemptionPolicy Never)
+no pod is evicted for it (preemptionPolicy Never)
         """,
         PREEMPT,
     )

@@ -97,7 +97,7 @@ BAD = {
     "evict low full; evict low full": "no task is evicted twice",
     "evict mine full": "only tasks of ours that run are evicted",
     "evict low n1": "a task is evicted where it runs",
-    "evict low full nobody": "whoever is evicted for somebody is evicted for a gang that waits",
+    "evict low full nobody": "every beneficiary of an eviction is a gang that waits",
     "evict db1 n2; evict db2 n2": "no disruption budget is exceeded",
     "nominate mine nowhere": "every node of a nomination exists",
     "nominate nobody n1": "every nominated task was waiting",

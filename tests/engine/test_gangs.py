@@ -51,7 +51,7 @@ def test_a_gang_waits_whole_when_only_part_of_it_fits() -> None:
     assert decided(node("n1", 8), node("n2", 8), *big, tiny) == [
         (
             "wait big 3 never: 3 needed together, 2 fit: 2 of 2 nodes have room, "
-            "short of nvidia.com/gpu (most free on one node: 8 of 8); with nobody else there, 2 would fit"
+            "short of nvidia.com/gpu (most free on one node: 8 of 8); on empty nodes, 2 would fit"
         ),
         "bind tiny n1",
     ]
@@ -100,7 +100,7 @@ def test_a_gang_that_could_not_start_does_not_grow() -> None:
     assert decided(node("n1", 2), *(member("g", i, 3) for i in range(5))) == [
         (
             "wait g 5 never: 3 needed together, 2 fit: 1 of 1 node has room, "
-            "short of nvidia.com/gpu (most free on one node: 2 of 2); with nobody else there, 2 would fit"
+            "short of nvidia.com/gpu (most free on one node: 2 of 2); on empty nodes, 2 would fit"
         )
     ]
 
@@ -217,9 +217,7 @@ def test_after_a_start_timeout_a_gang_queues_again() -> None:
 def test_a_gang_that_queued_again_says_how_often() -> None:
     waiting = [member("a", i, 2, created=0.0, start_timeout=60.0) for i in range(2)]
     short = "short of nvidia.com/gpu (most free on one node: 1 of 1)"
-    why = (
-        f"wait a 2 never: 2 needed together, 1 fit: 1 of 1 node has room, {short}; with nobody else there, 1 would fit"
-    )
+    why = f"wait a 2 never: 2 needed together, 1 fit: 1 of 1 node has room, {short}; on empty nodes, 1 would fit"
     again = f"{why}; queued again after its start timeout of 60 s, "
     assert decided(node("n1", 1), *waiting, now=59.0) == [why]
     assert decided(node("n1", 1), *waiting, now=60.0) == [again + "once"]
@@ -297,7 +295,8 @@ def test_different_shapes_of_one_gang_are_placed_hardest_first() -> None:
 
 def test_a_queue_that_does_not_exist_holds_its_pods() -> None:
     labels = {"phalanx.dev/queue": "team-a"}
-    lost = replace(Task("p", "default", "p", gpus(1)), queue="team-a", labels=labels)
+    field = "metadata.labels[phalanx.dev/queue]"
+    lost = replace(Task("p", "default", "p", gpus(1)), queue="team-a", queue_field=field, labels=labels)
     text = "wait p 1 held: metadata.labels[phalanx.dev/queue]: there is no Queue team-a"
     assert decided(node("n1", 8), lost) == [text]
     by_namespace = NamespaceSeen("default", {"phalanx.dev/queue": "team-a"})

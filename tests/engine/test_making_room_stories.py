@@ -15,9 +15,9 @@ def test_a_team_takes_back_its_share_and_no_more() -> None:
         """,
         """
         wait b3 1 full: …
-        evict a4 n1 for b1: queue b takes back what is its share
+        evict a4 n1 for b1: queue b reclaims its share
         nominate b1 n1
-        evict a3 n1 for b2: queue b takes back what is its share
+        evict a3 n1 for b2: queue b reclaims its share
         nominate b2 n1
         cycle 2
         bind b1 n1
@@ -50,10 +50,10 @@ def test_between_departments_the_level_counts_on_which_they_part() -> None:
         gang  z       members=4 gpu=1 queue=b1 created=1m
         """,
         """
-        evict y4 n1 for z: queue b1 takes back what is its share
-        evict y3 n1 for z: queue b1 takes back what is its share
-        evict x4 n1 for z: queue b1 takes back what is its share
-        evict x3 n1 for z: queue b1 takes back what is its share
+        evict y4 n1 for z: queue b1 reclaims its share
+        evict y3 n1 for z: queue b1 reclaims its share
+        evict x4 n1 for z: queue b1 reclaims its share
+        evict x3 n1 for z: queue b1 reclaims its share
         nominate z-0 n1
         nominate z-1 n1
         nominate z-2 n1
@@ -85,9 +85,9 @@ def test_a_team_of_a_department_over_its_share_takes_from_its_sister_alone() -> 
         """,
         """
         wait y3 1 full: …
-        evict x4 n1 for y1: queue r2 takes back what is its share
+        evict x4 n1 for y1: queue r2 reclaims its share
         nominate y1 n1
-        evict x3 n1 for y2: queue r2 takes back what is its share
+        evict x3 n1 for y2: queue r2 reclaims its share
         nominate y2 n1
         """,
         ROOM,
@@ -106,9 +106,9 @@ def test_who_stays_within_its_quota_takes_from_who_is_beyond_its_own() -> None:
         """,
         """
         wait l3 1 full: …
-        evict h4 n1 for l1: queue low takes back what is its share
+        evict h4 n1 for l1: queue low reclaims its share
         nominate l1 n1
-        evict h3 n1 for l2: queue low takes back what is its share
+        evict h3 n1 for l2: queue low reclaims its share
         nominate l2 n1
         """,
         ROOM,
@@ -129,7 +129,7 @@ def test_a_team_that_would_end_above_its_share_takes_nothing() -> None:
         """,
         """
         wait b2 1 full: …
-        evict a3 n1 for b3: queue b takes back what is its share
+        evict a3 n1 for b3: queue b reclaims its share
         nominate b3 n1
         """,
         ROOM,
@@ -147,7 +147,7 @@ def test_what_is_not_preemptible_reclaims_only_within_the_quota() -> None:
         """,
         """
         wait b2 1 full: …
-        evict a2 n1 for b1: queue b takes back what is its share
+        evict a2 n1 for b1: queue b reclaims its share
         nominate b1 n1
         cycle 2
         bind b1 n1
@@ -286,8 +286,8 @@ def test_who_started_a_short_while_ago_is_protected_from_each_action_for_as_long
     check(PROTECTED, "wait b1 1 full: …" + preempted, ROOM, now="10m")
     reclaimed = """
         wait high 1 full: …
-        evict elastic-0 n1 for b1: queue b takes back what is its share
-        evict elastic-1 n1 for b1: queue b takes back what is its share
+        evict elastic-0 n1 for b1: queue b reclaims its share
+        evict elastic-1 n1 for b1: queue b reclaims its share
         nominate b1 n1
         """
     check(PROTECTED, reclaimed, ROOM, now="20m")
@@ -298,7 +298,7 @@ def test_what_is_beyond_a_minimum_is_never_protected() -> None:
         PROTECTED.replace("minimum=2", "minimum=1"),
         """
         wait high 1 full: …
-        evict elastic-1 n1 for b1: queue b takes back what is its share
+        evict elastic-1 n1 for b1: queue b reclaims its share
         nominate b1 n1
         """,
         ROOM,
@@ -333,7 +333,7 @@ def test_below_a_parent_at_its_limit_a_team_still_gets_its_share() -> None:
         pod   b1      gpu=1 queue=b created=1m
         """,
         """
-        evict a2 n1 for b1: queue b takes back what is its share
+        evict a2 n1 for b1: queue b reclaims its share
         nominate b1 n1
         """,
         ROOM,
@@ -352,7 +352,7 @@ def test_a_claim_is_met_by_whoever_of_the_others_helps() -> None:
         gang  claim   members=2 gpu=1 queue=q1 created=1m
         """,
         """
-        evict large n1 for claim: queue q1 takes back what is its share
+        evict large n1 for claim: queue q1 reclaims its share
         nominate claim-0 n1
         nominate claim-1 n1
         """,

@@ -89,7 +89,7 @@ def test_who_is_entitled_to_what_he_has_is_moved_for_a_claim_but_never_left_out(
         pod   b1      gpu=2 queue=b created=1m preemptible=false
         """,
         """
-        evict a2 n2 for b1: queue b takes back what is its share
+        evict a2 n2 for b1: queue b reclaims its share
         nominate b1 n2
         nominate a2 n1
         cycle 2
@@ -188,7 +188,7 @@ def test_a_place_that_was_freed_is_taken_by_nobody_else() -> None:
         """,
         """
         wait eager 1 full: …
-        evict a2 n1 for b1: queue b takes back what is its share
+        evict a2 n1 for b1: queue b reclaims its share
         nominate b1 n1
         cycle 2
         bind b1 n1
@@ -290,7 +290,7 @@ def test_a_claim_takes_from_the_node_where_it_helps() -> None:
         gang  big members=2 gpu=2 queue=a created=1m
         """,
         """
-        evict b2 n2 for big: queue a takes back what is its share
+        evict b2 n2 for big: queue a reclaims its share
         nominate big-0 n1
         nominate big-1 n2
         """,

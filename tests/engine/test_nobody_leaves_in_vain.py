@@ -20,6 +20,7 @@ from phalanx.sim.cycles import carry_out, release
 from phalanx.testing.crowds import crowded
 from phalanx.testing.exhaustive import gang_name
 from phalanx.testing.room import CONSOLIDATE, PREEMPT, RECLAIM, STALE, policy_of, world_of
+from phalanx.testing.stage import Stage
 from phalanx.world.world import World
 
 RUNS = int(os.environ.get("RUNS") or 60)
@@ -120,3 +121,43 @@ def play(world: World, to_come: list[tuple[int, Task]], data: st.DataObject, pol
         run.note(cycle, plan)
         carry_out(world, plan)
     return run
+
+
+def test_nobody_leaves_for_a_gang_of_which_a_member_is_only_being_moved() -> None:
+    """Gang e may have one pod: e-0 comes back on n3, and then e-1 has no use for the place of low."""
+    stage = Stage(
+        """
+        node  n0    gpu=2
+        node  n1    gpu=1
+        node  n3    gpu=2
+        pod   x     gpu=1 on=n3 preemptible=false priority=5
+        pod   low   gpu=1 on=n1
+        gang  e     members=1 minimum=1 maximum=1 gpu=1 priority=1 on=n0
+        gang  e     members=1 gpu=1 priority=1 created=10s
+        pod   big   gpu=2 priority=2 created=1m
+        """,
+        policy_of(CONSOLIDATE, PREEMPT),
+    )
+    stage.check("1m", "wait e 1 held: …\nevict e-0 n0 for big: moved …\nnominate big n0\nnominate e-0 n3")
+    stage.check("70s", "wait e 1 held: …\nnominate big n0")
+    stage.check("2m", "bind big n0\nbind e-0 n3\nwait e 1 held: …")
+    assert stage.pod("low").state is State.RUNNING
+
+
+def test_what_a_gang_has_beyond_its_minimum_takes_its_promise_after_the_minimum() -> None:
+    """On n2 one GPU is free before the others: it is the minimum's, whose other place is free too."""
+    stage = Stage(
+        """
+        node  n1   gpu=1
+        node  n2   gpu=3
+        pod   x    gpu=1 on=n2 preemptible=false priority=50
+        pod   low  gpu=2 on=n2
+        gang  g    subgroup=a members=2 subgroup-minimum=1 gpu=1 priority=9 created=1m minimum=2
+        gang  g    subgroup=b members=1 subgroup-minimum=1 gpu=1 priority=9 created=1m
+        """,
+        policy_of(PREEMPT),
+    )
+    stage.check("1m", "evict low n2 for g: …\nnominate g-a-0 n1\nnominate g-b-0 n2\nnominate g-a-1 n2")
+    stage.lose("x")
+    stage.check("70s", "bind g-a-0 n1\nbind g-b-0 n2\nnominate g-a-1 n2")
+    stage.check("2m", "bind g-a-1 n2")

@@ -25,7 +25,7 @@ def test_the_more_important_takes_a_promise_over_at_once_and_nobody_is_evicted_t
         nominate mid n1
         at 1m10s
         release mid n1: taken over by high (preempt): of higher priority in its queue (9)
-        wait mid 1 full: the place that was promised to it is high's now
+        wait mid 1 full: high took over the place that was promised to it
         nominate high n1
         at 1m11s
         wait mid 1 full: 0/1 nodes: 1 short of nvidia.com/gpu (most free on one node: 0 of 8)
@@ -50,7 +50,7 @@ def test_where_the_place_is_free_already_the_more_important_binds_and_not_first_
         at 1m30s
         wait low 1 full: …
         release mid n1: taken over by high (preempt): …
-        wait mid 1 full: the place that was promised to it is high's now
+        wait mid 1 full: high took over the place that was promised to it
         bind high n1
         """,
         POLICY,
@@ -91,7 +91,7 @@ def test_a_queue_takes_back_what_is_promised_beyond_the_share_of_another() -> No
     stage.check(
         "70s",
         """
-        release mid n1: taken over by mine (reclaim): queue b takes back what is its share
+        release mid n1: taken over by mine (reclaim): queue b reclaims its share
         wait mid 1 full: …
         nominate mine n1
         """,

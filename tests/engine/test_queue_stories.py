@@ -256,7 +256,7 @@ def test_a_gang_that_waited_long_enough_is_not_overtaken_any_more() -> None:
         given,
         """
         wait big 2 full: 2 needed together, 1 fit: 1 of 2 nodes has room, 1 short of nvidia.com/gpu (most free on one \
-node: 2 of 8); it has waited 6.0 h, so nobody overtakes it any more: 2 nodes are kept for it
+node: 2 of 8); it has waited 6.0 h, so no younger gang overtakes it: 2 nodes are kept for it
         wait small 1 full: 0/2 nodes: 2 kept for big, which has waited long enough
         """,
         now="6h",
@@ -377,9 +377,9 @@ def test_who_can_never_start_takes_nobodys_share() -> None:
         wait lacking 4 held: 4 of 5 members are there
         wait c3 1 full: …
         wait c4 1 full: …
-        evict b4 n1 for c1: queue c takes back what is its share
+        evict b4 n1 for c1: queue c reclaims its share
         nominate c1 n1
-        evict b3 n1 for c2: queue c takes back what is its share
+        evict b3 n1 for c2: queue c reclaims its share
         nominate c2 n1
         """,
         parse_policy("{extends: default, actions: [{name: allocate}, {name: reclaim}]}", "reclaiming"),

@@ -24,8 +24,8 @@ def test_what_may_be_taken_is_not_judged_by_the_order_in_which_it_is_found() -> 
         pod   g9  gpu=3 queue=q1 created=1m
         """,
         """
-        evict g7 n1 for g9: queue q1 takes back what is its share
-        evict g1 n1 for g9: queue q1 takes back what is its share
+        evict g7 n1 for g9: queue q1 reclaims its share
+        evict g1 n1 for g9: queue q1 reclaims its share
         nominate g9 n1
         """,
         TAKING,
@@ -49,8 +49,8 @@ def test_a_gang_over_several_nodes_helps_on_each_of_them() -> None:
         pod   g6  gpu=4 queue=q2 created=1m
         """,
         """
-        evict g2-0 n5 for g6: queue q2 takes back what is its share
-        evict g2-1 n4 for g6: queue q2 takes back what is its share
+        evict g2-0 n5 for g6: queue q2 reclaims its share
+        evict g2-1 n4 for g6: queue q2 reclaims its share
         nominate g6 n4
         """,
         TAKING,
@@ -72,9 +72,9 @@ def test_whoever_is_in_the_way_of_the_moved_leaves_too() -> None:
         pod   p   gpu=2 queue=q1 created=1m controlled
         """,
         """
-        evict r1-0 n0 for p: queue q1 takes back what is its share
-        evict r1-1 n1 for p: queue q1 takes back what is its share
-        evict r0 n0 for p: queue q1 takes back what is its share
+        evict r1-0 n0 for p: queue q1 reclaims its share
+        evict r1-1 n1 for p: queue q1 reclaims its share
+        evict r0 n0 for p: queue q1 reclaims its share
         nominate p n1
         nominate r1-0 n0
         nominate r1-1 n0

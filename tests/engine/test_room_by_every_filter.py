@@ -57,7 +57,7 @@ def test_a_queue_takes_back_a_port_with_its_share() -> None:
         pod    mine  gpu=1 port=80 queue=b created=1m
         """,
         """
-        evict low n1 for mine: queue b takes back what is its share
+        evict low n1 for mine: queue b reclaims its share
         nominate mine n1
         cycle 2
         bind mine n1

@@ -37,7 +37,7 @@ def test_a_gang_with_subgroups_shrinks_before_it_is_killed() -> None:
         pod   p gpu=1 queue=b created=1m
         """,
         """
-        evict g-a-2 n0 for p: queue b takes back what is its share
+        evict g-a-2 n0 for p: queue b reclaims its share
         nominate p n0
         """,
         ROOM,
@@ -107,6 +107,8 @@ def test_growth_does_not_protect_a_minimum_anew() -> None:
         at 10m
         evict g-1 n0 for p: of higher priority in its queue (5)
         evict g-0 n0 for p: of higher priority in its queue (5)
+        nominate p n0
+        at 10m1s
         nominate p n0
         at 10m30s
         bind p n0

@@ -164,7 +164,7 @@ def test_a_queue_takes_back_its_share_and_nobody_leaves_whom_a_budget_protects(c
     gone = {f"a-{number}" for number in range(8)} - left
     assert len(left) == 4
     assert {"a-6", "a-7"} <= left
-    note = "evicted for default/b: queue team-b takes back what is its share"
+    note = "evicted for default/b: queue team-b reclaims its share"
     assert cluster.told("Reclaimed", len(gone)) == dict.fromkeys(gone, note)
     (asked,) = cluster.told("MakingRoom").values()
     assert asked.startswith("4 pods are asked to leave for it (reclaim): default/a-")

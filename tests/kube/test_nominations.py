@@ -166,7 +166,7 @@ def test_a_place_that_nobody_takes_is_given_back_ten_minutes_after_all_should_ha
     assert stage.world.tasks["a"].nominated is None
     (event, told), cleared = stage.notes.drain()
     assert (event, told["reason"], told["regarding"]["name"]) == ("default", "NominationGivenUp", "a")
-    note = "the places that were kept are given back (default/a on n1): nobody took the place in time"
+    note = "the places that were kept are given back (default/a on n1): its gang did not start there in time"
     assert told["note"] == note
     assert cleared == place(None)
     assert "nomination-given-up pod=default/a node=n1" in stage.said.getvalue()

@@ -85,7 +85,9 @@ def test_a_bind_that_is_answered_after_its_task_was_asked_to_leave_changes_nothi
     world = full(2, high(0), high(1))
     world.apply(TaskGone("low-0"))
     world.apply(TaskSeen(low(2, state=State.PENDING, node=None, started=None)))
-    assert "bind default/low-2 n1" in [step.text() for step in Loop(world, load_policy("default")).cycle(9.0).plan.steps]
+    assert "bind default/low-2 n1" in [
+        step.text() for step in Loop(world, load_policy("default")).cycle(9.0).plan.steps
+    ]
     steps(world)
     assert world.tasks["low-2"].state is State.RELEASING
     world.confirm(Bound("low-2", "n1", Result.OK, 11.0))

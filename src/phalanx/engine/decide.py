@@ -37,7 +37,7 @@ def deliberate(snapshot: Snapshot, policy: Policy) -> Decision:
     """Return what to do now, and what was looked at.
 
     First what was promised: what no longer serves is released, what is free lands. Then the actions. A promise that
-    somebody may take over lands last, if it is still its own.
+    a waiting unit may take over lands last, if it was not taken over.
     """
     shares = deserved(snapshot, policy)
     session = open_session(snapshot, policy, shares)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from phalanx.engine.placement.copies import readings, room_of
 from phalanx.engine.placement.place import request_of
 from phalanx.engine.plugin import UNLIMITED, Filter
 from phalanx.engine.policy import Policy
@@ -17,7 +18,8 @@ from phalanx.model.plan import Code, Reason, Refusals
 def explain(session: Session, policy: Policy, gang: int, lack: Lack) -> Reason:
     """Say why not all wanted tasks of a gang fit. A node is counted under the first filter that leaves it no room."""
     request = request_of(session, gang, lack.shape)
-    return session.once(("why", lack, session.view(request)), lambda: _explain(session, policy, request, lack))
+    same = replace(lack, shape=int(readings(session, policy)[lack.shape]))
+    return session.once(("why", same, session.view(request)), lambda: _explain(session, policy, request, lack))
 
 
 def _explain(session: Session, policy: Policy, request: Request, lack: Lack) -> Reason:
@@ -26,7 +28,7 @@ def _explain(session: Session, policy: Policy, request: Request, lack: Lack) -> 
     refusals: list[Refusals] = []
     tightest: tuple[int, Filter] | None = None
     for plugin in policy.filters:
-        free = plugin.room(session, request)
+        free = room_of(session, plugin, request)
         if free is None:
             continue
         refused = np.flatnonzero(left & (free <= 0))
@@ -42,7 +44,7 @@ def _explain(session: Session, policy: Policy, request: Request, lack: Lack) -> 
     limit = _limit(session, request, np.flatnonzero(left), tightest) if lack.fit < lack.wanted and not refusals else ""
     text = _told(nodes, int(left.sum()), lack.wanted, lack.fit, refusals, limit)
     if code is Code.NEVER and could and lack.own == lack.wanted:
-        text += f"; with nobody else there, {could} would fit"
+        text += f"; on empty nodes, {could} would fit"
     reason = Reason(code, text, lack.wanted, lack.fit, nodes, tuple(refusals))
     return replace(reason, code=Code.NEVER) if lack.too_much else reason
 
@@ -56,11 +58,11 @@ def ceiling(session: Session, policy: Policy, shape: int) -> Int:
         for plugin in policy.filters:
             most = getattr(plugin, "ceiling", None)
             if plugin.static or most is not None:
-                room = plugin.room(session, request) if most is None else most(session, request)
+                room = room_of(session, plugin, request) if most is None else most(session, request)
                 least = least if room is None else np.minimum(least, room)
         return least
 
-    return session.once(("ceiling", shape), answer, static=True)
+    return session.once(("ceiling", int(readings(session, policy)[shape])), answer, static=True)
 
 
 def _limit(session: Session, request: Request, roomy: Int, tightest: tuple[int, Filter] | None) -> str:

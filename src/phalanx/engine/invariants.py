@@ -1,9 +1,8 @@
 """Invariants: what must hold of any plan. Tests, the simulator and production call this one check.
 
-It costs in proportion to the steps that do something: a plan in which everybody waits costs nothing.
+It costs in proportion to the steps that do something: a plan of nothing but waits costs nothing.
 """
 
-from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,7 +13,7 @@ from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
 from phalanx.model.axis import Bool, Int
-from phalanx.model.gang import Gang, leaves
+from phalanx.model.gang import leaves, row_of
 from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release, Step
 from phalanx.model.running import OVERBUDGETED
 from phalanx.model.snapshot import Snapshot
@@ -35,12 +34,12 @@ class Violation(AssertionError):  # noqa: N818 (what it is, not what it does)
 
 def check(snapshot: Snapshot, policy: Policy, plan: Plan) -> None:
     """Raise Violation unless the plan is safe to carry out."""
-    binds = [step for step in plan.steps if isinstance(step, Bind)]
-    evicts = [step for step in plan.steps if isinstance(step, Evict)]
-    releases = [step for step in plan.steps if isinstance(step, Release)]
-    nominates = [step for step in plan.steps if isinstance(step, Nominate)]
-    if not (binds or evicts or releases or nominates):
+    if not plan.acts:
         return
+    binds = [step for step in plan.acts if isinstance(step, Bind)]
+    evicts = [step for step in plan.acts if isinstance(step, Evict)]
+    releases = [step for step in plan.acts if isinstance(step, Release)]
+    nominates = [step for step in plan.acts if isinstance(step, Nominate)]
     rows = _Rows(snapshot)
     leaving = rows.of_running(evicts)
     _check_evictions(snapshot, evicts, leaving, rows)
@@ -98,22 +97,17 @@ class _Rows:
         return np.fromiter((row.get(step.node, UNKNOWN) for step in steps), np.int64, len(steps))
 
     def waits(self, key: str) -> bool:
-        return _position(self._snapshot.gangs.gangs, key) != UNKNOWN
+        return row_of(self._snapshot.gangs.gangs, key) is not None
 
     def _members(self, key: str, *, running: bool) -> dict[str, int]:
         known = self._uids.get((running, key))
         if known is None:
             of = self._snapshot.running if running else self._snapshot.gangs
             uids = self._snapshot.running.uids if running else self._snapshot.tasks.uids
-            gang = _position(of.gangs, key)
-            mine = range(int(of.first[gang]), int(of.first[gang] + of.count[gang])) if gang != UNKNOWN else range(0)
+            gang = row_of(of.gangs, key)
+            mine = range(int(of.first[gang]), int(of.first[gang] + of.count[gang])) if gang is not None else range(0)
             known = self._uids[running, key] = {uids[row]: row for row in mine}
         return known
-
-
-def _position(gangs: Sequence[Gang], key: str) -> int:
-    at = bisect_left(gangs, key, key=lambda gang: gang.key)
-    return at if at < len(gangs) and gangs[at].key == key else UNKNOWN
 
 
 def _check_evictions(snapshot: Snapshot, evicts: list[Evict], leaving: Int, rows: _Rows) -> None:
@@ -122,7 +116,7 @@ def _check_evictions(snapshot: Snapshot, evicts: list[Evict], leaving: Int, rows
     _require(evicts, running.node[leaving] == rows.nodes(evicts), "a task is evicted where it runs")
     _require(evicts, _once(leaving), "no task is evicted twice")
     known = np.array([step.gang_key is None or rows.waits(step.gang_key) for step in evicts], np.bool_)
-    _require(evicts, known, "whoever is evicted for somebody is evicted for a gang that waits")
+    _require(evicts, known, "every beneficiary of an eviction is a gang that waits")
     under = running.budget[leaving]
     used = np.bincount(under[under >= 0], minlength=len(running.budgets))
     over = np.append(used > running.budgets, False)[under]

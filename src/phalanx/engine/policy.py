@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol
 from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Share, Veto, Victim
 from phalanx.engine.session.session import Session
 
-#: Actions that evict for somebody who waits.
+#: Actions that evict for a waiting gang.
 TAKING = frozenset({"consolidate", "reclaim", "preempt"})
 
 
@@ -80,18 +80,25 @@ class Policy:
             object.__setattr__(self, name, chain)
 
     @property
+    def filters_read(self) -> tuple[str, ...] | None:
+        """Return the fields of a shape that the filters look at; None: some filter does not say."""
+        if not all(plugin.reads for plugin in self.filters):
+            return None
+        return tuple(sorted({name for plugin in self.filters for name in plugin.reads}))
+
+    @property
     def backfills(self) -> bool:
         """Tell whether some action uses the gaps before a place that is kept."""
         return any(action.name == "backfill" for action in self.actions)
 
     @property
     def evicts(self) -> bool:
-        """Tell whether some action takes from those who run."""
+        """Tell whether some action evicts running tasks."""
         return any(getattr(action, "evicts", False) for action in self.actions)
 
     @property
     def takes(self) -> bool:
-        """Tell whether some action makes room for somebody who waits."""
+        """Tell whether some action makes room for waiting gangs."""
         return any(action.name in TAKING for action in self.actions)
 
     @property

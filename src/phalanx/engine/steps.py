@@ -22,7 +22,7 @@ def steps_of(session: Session, policy: Policy) -> tuple[Step, ...]:
             case Placed():
                 steps += _binds(snapshot, entry.tasks, entry.nodes)
             case Promised():
-                # Of a promise that was taken over since, or has landed, nothing is to say here.
+                # A promise that was taken over since, or has landed, has a step of its own.
                 still = session.promise[entry.tasks] == entry.nodes
                 steps += _nominations(snapshot, entry.tasks[still], entry.nodes[still])
             case Released():
@@ -46,6 +46,8 @@ class _Waits:
         self._missing = gangs.count - np.bincount(tasks.gang[session.place >= 0], minlength=len(gangs))
         self._queued: Float = turns(snapshot.now, gangs.created, gangs.start_timeout, gangs.running)
         self._said = np.zeros(len(gangs), np.bool_)
+        #: Gangs to whose reason something may be added.
+        self._noting = (self._queued > 0) | ~gangs.evicts
 
     def steps(self, gangs: Int) -> list[Wait]:
         fresh = gangs[(self._missing[gangs] > 0) & ~self._said[gangs]]
@@ -56,9 +58,10 @@ class _Waits:
         table, reasons = self._session.snapshot.gangs.gangs, self._session.reasons
         found = [(table[row], row) for row in fresh.tolist()]
         missing = self._missing[fresh].tolist()
+        noted = self._noting[fresh].tolist()
         return [
-            Wait(gang.name, gang.key, many, self._noted(reasons[row], gang, row))
-            for (gang, row), many in zip(found, missing, strict=True)
+            Wait(gang.name, gang.key, many, self._noted(reasons[row], gang, row) if note else reasons[row])
+            for (gang, row), many, note in zip(found, missing, noted, strict=True)
         ]
 
     def _noted(self, reason: Reason, gang: Gang, row: int) -> Reason:
@@ -67,7 +70,7 @@ class _Waits:
             often = "once" if times == 1 else f"{times} times"
             reason = reason.adding(f"queued again after its start timeout of {gang.start_timeout:g} s, {often}")
         if not gang.evicts and self._policy.takes and reason.code is Code.FULL:
-            reason = reason.adding("nobody is evicted for it (preemptionPolicy Never)")
+            reason = reason.adding("no pod is evicted for it (preemptionPolicy Never)")
         return reason
 
 
@@ -87,7 +90,7 @@ def _evictions(session: Session, entry: Evicted) -> list[Step]:
     ]  # fmt: skip
     promised = table.task[entry.residents[entry.residents >= table.running]]
     if len(promised):
-        assert gang is not None, "a promise is taken over by somebody"
+        assert gang is not None, "a promise is taken over by a gang"
         found += _releases(snapshot, promised, f"taken over by {gang.name} ({entry.action}): {entry.reason}")
     return found
 

@@ -1,6 +1,8 @@
 """A gang: tasks that start together or not at all."""
 
-from collections.abc import Mapping
+import math
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -136,7 +138,18 @@ class Gang:
     #: Room for it could not be made: what is promised to it is given up.
     forfeits: bool = False
 
+    @property
+    def runtime(self) -> float:
+        """Return its expected runtime in seconds; infinity where nobody said so."""
+        return math.inf if self.expected_runtime is None else self.expected_runtime
+
     def lacks(self, counted: int, inside: Mapping[str, int]) -> int:
         """Return how many members are missing to the minimums, given those that count in all and per subgroup."""
         parts = sum(max(part.minimum - inside.get(part.name, 0), 0) for part in leaves(self.subgroups))
         return max(parts, self.minimum - counted, 0)
+
+
+def row_of(gangs: Sequence[Gang], key: str) -> int | None:
+    """Return the row of a gang among gangs that are sorted by key; None: it is not there."""
+    at = bisect_left(gangs, key, key=lambda gang: gang.key)
+    return at if at < len(gangs) and gangs[at].key == key else None

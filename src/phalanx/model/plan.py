@@ -1,6 +1,6 @@
 """The plan: the immutable value that a cycle returns. It can be printed, compared and sent as JSON."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from enum import Enum
 from typing import Any, NamedTuple
@@ -172,11 +172,16 @@ class Plan:
 
     now: float
     steps: tuple[Step, ...]
+    #: Those that do something: all but the waits, which may be thousands.
+    acts: tuple[Bind | Nominate | Release | Evict, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "acts", tuple(step for step in self.steps if not isinstance(step, Wait)))
 
     @property
     def binds(self) -> tuple[Bind, ...]:
         """Return the binds alone."""
-        return tuple(step for step in self.steps if isinstance(step, Bind))
+        return tuple(step for step in self.acts if isinstance(step, Bind))
 
     @property
     def waits(self) -> tuple[Wait, ...]:

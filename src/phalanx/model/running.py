@@ -49,6 +49,8 @@ class RunningTable:
     created: Float
     #: When the last of its minimum started.
     started: Float
+    #: Seconds; infinity where nobody said so.
+    expected_runtime: Float
     #: Since when it runs below its minimum because it lost members; infinity where it did not.
     broken_since: Float
     #: Since when it has not come together: members that should have started with these did not. Infinity: it has.
@@ -64,5 +66,6 @@ def nobody(resources: int) -> RunningTable:
     return RunningTable(
         uids=(), names=(), gang=none, node=none, shape=none, requests=np.zeros((0, resources), np.int64),
         movable=no, budget=none, budgets=none, gangs=(), first=none, count=none, minimum=none, queue=none,
-        priority=none, preemptible=no, created=never, started=never, broken_since=never, split_since=never,
+        priority=none, preemptible=no, created=never, started=never, expected_runtime=never, broken_since=never,
+        split_since=never,
     )  # fmt: skip

@@ -106,7 +106,7 @@ def columns_of(kept: Sequence[Kept]) -> Columns:
         preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
         patience=np.array([gang.patience or 0.0 for gang in gangs], np.float64),
         evicts=np.array([gang.evicts for gang in gangs], np.bool_),
-        expected_runtime=np.array([_runtime(gang) for gang in gangs], np.float64),
+        expected_runtime=np.array([gang.runtime for gang in gangs], np.float64),
         tasks=tasks,
         uids=[task.uid for task in tasks],
         names=[task.full_name for task in tasks],
@@ -116,7 +116,3 @@ def columns_of(kept: Sequence[Kept]) -> Columns:
         nominated=np.array([task.nominated is not None for task in tasks], np.bool_),
         held=np.array([task.hold is not None for task in tasks], np.bool_),
     )
-
-
-def _runtime(gang: Gang) -> float:
-    return np.inf if gang.expected_runtime is None else gang.expected_runtime

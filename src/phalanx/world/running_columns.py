@@ -51,6 +51,7 @@ class Columns:
     preemptible: Bool
     created: Float
     started: Float
+    expected_runtime: Float
     broken_since: Float
     split_since: Float
     uids: list[str]
@@ -73,8 +74,8 @@ class Columns:
 
 
 _OF_GANGS = (
-    "keys", "gangs", "count", "minimum", "queue", "priority", "preemptible", "created", "started", "broken_since",
-    "split_since",
+    "keys", "gangs", "count", "minimum", "queue", "priority", "preemptible", "created", "started",
+    "expected_runtime", "broken_since", "split_since",
 )  # fmt: skip
 _OF_TASKS = ("uids", "names", "node", "shape", "movable")
 
@@ -98,6 +99,7 @@ def columns_of(
         preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
         created=np.array([gang.created for gang in gangs], np.float64),
         started=np.array([_started(one) for one in found], np.float64),
+        expected_runtime=np.array([gang.runtime for gang in gangs], np.float64),
         broken_since=np.array([one.broken_since for one in found], np.float64),
         split_since=np.array([one.split_since for one in found], np.float64),
         uids=[task.uid for task in tasks],

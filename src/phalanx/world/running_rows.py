@@ -50,7 +50,7 @@ class RunningRows:
         behind = left_behind(members)
         # A member whose bind is on its way is not there yet: if it never starts, the gang is split and lost nobody.
         began = counted - sum(task.state is State.BINDING for task in members)
-        seen, lost = self._history.get(gang.key, (began, _absent(gang, members, counted)))
+        seen, lost = self._history.get(gang.key, (began, behind or _absent(gang, members, counted)))
         lost = bool(piece.missing) and (lost or began < seen)
         self._history[gang.key] = (max(seen, began) if piece.missing else began, lost)
         split = bool(piece.missing) and behind and gang.hold is None and not _on_the_way(members)
@@ -157,6 +157,7 @@ class RunningRows:
             preemptible=columns.preemptible,
             created=columns.created,
             started=columns.started,
+            expected_runtime=columns.expected_runtime,
             broken_since=columns.broken_since,
             split_since=columns.split_since,
         ), shapes

@@ -120,7 +120,7 @@ class World:
         """Charge what a plan decided before it is carried out. Only a promise that is given up is news."""
         news = self._news
         self.queues.assume(self.tasks[step.uid] for step in plan.binds)
-        for step in plan.steps:
+        for step in plan.acts:
             if isinstance(step, Bind):
                 # The place that was kept for it stays noted: should its bind be refused, nobody else gets it.
                 self._set_task(replace(self.tasks[step.uid], state=State.BINDING, node=step.node))

@@ -15,9 +15,9 @@ from phalanx.model.plan import Code, Reason
 class Allocate:
     """Try every unit once. The minimum of a gang is placed whole or not at all.
 
-    Who finds no place is passed over. With the action `backfill` behind it, the first whose place will be free at a
-    known time gets it reserved, and all behind it are left to that action. With `strict` nobody is passed over by
-    others of its queue.
+    A unit without a place is passed over. With the action `backfill` behind it, the first whose place will be free at a
+    known time gets it reserved, and all behind it are left to that action. With `strict` no unit is
+    placed behind a blocked one of its queue.
     """
 
     strict: bool = False
@@ -34,7 +34,7 @@ class Allocate:
             blocked, allocation.blocked = allocation.blocked, None
             if blocked is not None and self.strict:
                 name = session.snapshot.gangs.gangs[int(units.gang[blocked])].name
-                reason = Reason(Code.FULL, f"behind {name}, which finds no place: nobody is passed over here")
+                reason = Reason(Code.FULL, f"behind {name}, which finds no place (allocate is strict)")
                 allocation.tell(line[count:], [reason] * (len(line) - count))
                 count = len(line)
             elif (

@@ -1,4 +1,4 @@
-"""Backfill: use the gaps before a reserved place, as far as that delays nobody for whom it is reserved."""
+"""Backfill: use the gaps before a reserved place, as far as that does not delay the gang that has the reservation."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,7 +15,7 @@ from phalanx.engine.waiting.order import none_of, waiting_units
 class Backfill:
     """Go on where allocate stopped: it reserves a place for the first gang that is blocked.
 
-    Who will be gone by then may go anywhere; everybody else goes where enough is left beside the reserved place.
+    Gangs that will have ended by then may go anywhere; all others go where enough is left beside the reservation.
     Without expected runtimes no time is known and nothing is reserved: `ageing` bounds how often a gang is passed over.
     """
 

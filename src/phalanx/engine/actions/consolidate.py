@@ -112,7 +112,7 @@ class Consolidate:
         windows = _windows(cheapest, gained, len(unit.tasks) - _there(session, unit))
         for window in windows:
             chosen = np.unique(mine[of[np.isin(on, window)]])
-            # Of a gang whose minimum goes nothing stays.
+            # Where the minimum of a gang leaves, all of the gang leaves.
             minimums = candidates.gang[chosen[candidates.is_minimum[chosen]]]
             whole = np.union1d(chosen, mine[np.isin(candidates.gang[mine], minimums)]).tolist()
             if int(candidates.count[whole].sum()) <= most:

@@ -17,7 +17,7 @@ _MINUTE = Seconds(60.0)
 class EvictStale:
     """Evict what is left of a gang that lost members and has run below its minimum for longer than `grace`.
 
-    A gang whose minimum was raised lost nobody. Missing members go before all others (see the plugin `gang`), so the
+    A gang whose minimum was raised lost no member. Missing members go before all others (see the plugin `gang`), so the
     gang is made whole first wherever that is possible. Members that finished their work count as if they were there.
     """
 
@@ -31,6 +31,8 @@ class EvictStale:
         del policy
         snapshot, running = session.snapshot, session.snapshot.running
         stale = np.flatnonzero(snapshot.now - running.broken_since >= self.grace)
+        if not len(stale):
+            return
         placed = np.bincount(snapshot.tasks.gang[session.place >= 0], minlength=len(snapshot.gangs))
         waiting = {gang.key: int(placed[row]) for row, gang in enumerate(snapshot.gangs.gangs)}
         # A loop over the gangs that are broken, which are few.

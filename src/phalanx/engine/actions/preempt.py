@@ -57,7 +57,7 @@ class Preempt:
             return True
         if self._all_were_tried(session, policy, unit, candidates, below):
             return False
-        # Who goes first may use up a budget and be of no help; tasks of several shapes may be in each other's way.
+        # The first candidates may use up a budget without helping; tasks of several shapes may block each other.
         table = subset_table(session, policy, unit, candidates, below, steps)
         return table is not None and SubsetSearch(
             session, policy, candidates, table, steps, self.name, why

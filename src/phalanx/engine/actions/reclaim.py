@@ -51,7 +51,7 @@ class Reclaim:
         search = _Claiming(session, policy, unit, candidates, steps, claim, orders)
         if self._along(search, self._legal(search, fair, Reclaimed(claim, in_order=True))):
             return True
-        # What is taken first may be all that may be taken, and of no help: then whoever helps most comes first.
+        # The fair order may use up what may be reclaimed and make no room: then the most helpful candidates come first.
         helps, wanted = helps_of(session, unit, candidates, mask), len(unit.tasks)
         lines = helpful_lines(helps, candidates, wanted)
         if any(self._along(search, self._legal(search, line, Reclaimed(claim, in_order=False))) for line in lines):
@@ -96,7 +96,7 @@ class Reclaim:
         why = self._why(session, search.unit)
         start = session.checkpoint()
         if search.moved.intersection(room.victims) and self._all_may_be_taken(search, room.victims):
-            # Who stood before them in the line stays after all, so nobody has to be moved.
+            # Candidates that stood before them in the line stay after all, so no task has to be moved.
             search.moved.clear()
 
         def carried_out(victims: list[int]) -> bool:
@@ -109,11 +109,11 @@ class Reclaim:
         if carried_out(victims):
             return True
         session.rollback(start)
-        # Who is not needed for the places may be in the way of those who are moved.
+        # A candidate that is not needed for the places may occupy the place of a moved task.
         if len(room.front) == len(victims) or not carried_out(victims := room.front):
             session.rollback(start)
             return False
-        # Spared again is only who is not needed for the places either.
+        # Only candidates that are not needed for the places are spared again.
         for victim in reversed([victim for victim in room.front if victim not in room.victims]):
             fewer = [other for other in victims if other != victim]
             if whole_without(candidates, fewer, victim) and steps.take():
@@ -165,7 +165,7 @@ class Reclaim:
     def _why(self, session: Session, unit: Unit) -> str:
         table = session.snapshot.queues
         queue = table.queues[int(session.snapshot.gangs.queue[unit.gang])].name
-        return f"queue {queue} takes back what is its share"
+        return f"queue {queue} reclaims its share"
 
 
 @dataclass(frozen=True, slots=True)

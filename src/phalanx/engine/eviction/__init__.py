@@ -1,1 +1,1 @@
-"""Eviction: who may leave for whom, and how room is made for a unit that waits."""
+"""Eviction: which candidates may leave for a waiting unit, and how they are found."""

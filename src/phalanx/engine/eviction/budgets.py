@@ -46,7 +46,7 @@ def affords(session: Session, needs: Needs, unit: int) -> bool:
 
 
 def affords_together(session: Session, needs: Needs, chosen: list[int]) -> list[int]:
-    """Return whom of the chosen the budgets let go at once; the first of them go before the last."""
+    """Return which of the chosen candidates the budgets allow to leave together, tried in their order."""
     if not len(needs.unit):
         return chosen
     left = session.budgets.copy()

@@ -81,7 +81,7 @@ def _candidates(session: Session) -> Candidates:
     requests = snapshot.requests[table.shape][:, snapshot.queues.columns]
     added = np.concatenate([np.zeros((1, requests.shape[1]), np.int64), np.cumsum(requests, axis=0)])
     is_minimum = np.concatenate([np.zeros(len(of), np.bool_), np.ones(len(minimum), np.bool_)])
-    # Of equals a promise goes before somebody who runs.
+    # Between equal gangs a promise is taken before a running task.
     runs = gang < len(snapshot.running.gangs)
     keys = [table.priority[gang], runs, is_minimum, -table.created[gang], -gang, -first]
     order = np.lexsort(keys[::-1])
@@ -101,11 +101,11 @@ def may_leave(session: Session, policy: Policy, unit: Unit) -> Bool:
     barred = (table.budget == OVERBUDGETED) | evicted
     for plugin in policy.victims:
         barred |= ~plugin.mask(session, gang)
-    # A gang that gets a task in this plan is not robbed of others in the same plan: the new one would be left behind.
+    # A gang that gets a place in this plan loses no task in the same plan: the new task would be without the others.
     # One whose promise was kept so far got nothing new.
     served = np.append(session.served, 0)[table.waiting] > 0
     served[len(session.snapshot.running.gangs) :] = False
-    # Nobody leaves for its own gang.
+    # No candidate leaves for its own gang.
     mine = (table.waiting != gang) & table.preemptible & ~served
     shapes = session.snapshot.tasks.shape[unit.tasks]
     near = allowed_nodes(session, policy, shapes)[table.node]
@@ -135,7 +135,7 @@ def by_queue(
 ) -> "Iterator[tuple[int, Turns]]":
     """Yield candidate after candidate, from the queue that is furthest above what it is entitled to.
 
-    Whoever takes one must evict it before asking for the next: then the order follows what the queues still have.
+    The caller evicts a candidate before it asks for the next one: the order follows what the queues still have.
     """
     queues = candidates.queue
     known = chosen[queues[chosen] >= 0]

@@ -1,4 +1,4 @@
-"""Disputes: which promises somebody who waits may take over in this cycle. Those land last.
+"""Disputes: which promises a waiting unit may take over in this cycle. They land last.
 
 Otherwise the beneficiary would bind, and be evicted in the next cycle.
 """

@@ -1,6 +1,6 @@
-"""Hopeless: for whom an action can make no room now, told for all waiting units by one look at the books.
+"""Hopeless: units for which an action can make no room now, found for all waiting units by one look at the books.
 
-It errs on the side of hope: whoever is not hopeless is looked at alone.
+It errs on the side of searching: every unit that it does not report is searched by itself.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from phalanx.model.queue import UNLIMITED
 
 
 def nobody_below(session: Session, units: Units) -> Bool:
-    """Return [unit]: in whose queue nobody preemptible of lower priority runs or has a promise."""
+    """Return [unit]: units in whose queue no preemptible task of lower priority runs or has a promise."""
     snapshot, running, gangs = session.snapshot, session.snapshot.running, session.snapshot.gangs
     # One more at the end, for those in no queue.
     lowest = np.full(len(snapshot.queues) + 1, np.iinfo(np.int64).max)
@@ -27,7 +27,7 @@ def nobody_below(session: Session, units: Units) -> Bool:
 
 
 def nothing_to_reclaim(session: Session, units: Units) -> Bool:
-    """Return [unit]: whose queue is not entitled to it, or for whom no other queue has too much and nothing is free."""
+    """Return [unit]: units beyond their queue's share, or with nothing free and no queue above its entitlement."""
     table = session.snapshot.queues
     if not table.resources:
         return np.ones(len(units), np.bool_)
@@ -35,7 +35,7 @@ def nothing_to_reclaim(session: Session, units: Units) -> Bool:
     larger = np.minimum(table.limit, np.maximum(table.quota, session.shares))
     entitlement = np.where(table.quota == UNLIMITED, table.limit, larger)
     gives = np.asarray((((has > entitlement) | (has > table.quota)) & measured).any(axis=1))
-    # A loop over the leaf queues: who gives lies beside the path to the root.
+    # A loop over the leaf queues: queues that give are not on the path to the root.
     helped = np.zeros(len(table) + 1, np.bool_)
     for leaf, path in table.paths.items():
         helped[leaf] = gives.sum() > gives[path].sum()
@@ -45,7 +45,7 @@ def nothing_to_reclaim(session: Session, units: Units) -> Bool:
 
 
 def not_enough(session: Session, units: Units) -> Bool:
-    """Return [unit]: for whom there is not as much as it asks for, on all open nodes together."""
+    """Return [unit]: units that ask for more than all open nodes together will have."""
     nodes, shapes = session.snapshot.nodes, session.snapshot.shapes
     open_ = nodes.ready & ~nodes.cordoned
     # The most important request is the one that sees most: promises of other schedulers count least against it.

@@ -1,4 +1,4 @@
-"""Orderings: how candidates are lined up when the fair order finds nobody: by how much their leaving helps."""
+"""Orderings: how candidates are lined up when the fair order makes no room: by how much each helps."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Helps:
 def helpful_lines(helps: Helps, candidates: Candidates, wanted: int) -> Iterator[list[int]]:
     """Yield lines of victims, each once the one before it was of no use.
 
-    First whoever helps most. Then node after node, those that cost least for a copy first: where units of two nodes are
+    First the most helpful. Then node after node, those that cost least for a copy first: where units of two nodes are
     taken in turn, what may be taken is used up before either is cleared. Then the same from the second node on.
     """
     if len(helps.chosen):

@@ -1,7 +1,7 @@
 """Prefix: the shortest front part of a line of candidates that makes room for a waiting unit, and no more than that.
 
 Candidates come in an order of which every front part is legal. The shortest front part that makes enough room is found
-by doubling and then halving its length; then everybody is spared who is not needed for the places that were found.
+by doubling and then halving its length; then every candidate is spared that the places that were found do not need.
 So the number of placements that are tried grows with the logarithm of the number of candidates.
 """
 
@@ -39,11 +39,11 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Who leaves, and where the unit goes then."""
+    """The victims, and the places of the unit once they have left."""
 
     victims: list[int]
     places: list[Promised]
-    #: The front part of the line with which the places were found: the victims, and who could be spared.
+    #: The front part of the line with which the places were found: the victims, and candidates that could be spared.
     front: list[int]
 
 
@@ -104,7 +104,7 @@ def _spare_more(session: Session, policy: Policy, unit: Unit, candidates: Candid
     if len(room.victims) < 2 or not _more_than_enough(session, unit, candidates, room.victims):
         return room
     start = session.checkpoint()
-    # Whoever would be last to go is spared first.
+    # Candidates that would leave last are spared first.
     groups = [room.victims[::-1]]
     while groups:
         group = groups.pop(0)

@@ -14,19 +14,19 @@ from phalanx.model.axis import Bool, Int
 
 
 def movable(session: Session, candidates: Candidates) -> Bool:
-    """Return whose tasks all have a controller that makes them again, and do not say that they must stay."""
+    """Return [candidate]: whether all its tasks have a controller and none opts out of being moved."""
     return ~candidates.any_of(~session.residents.movable)
 
 
 def relocate(session: Session, policy: Policy, moved: Int, known: dict[int, Int] | None = None) -> bool:
-    """Promise a place to the successor of everybody who is moved, the largest first; tell whether all found one.
+    """Promise a place to the successor of each moved task, the largest first; tell whether all found one.
 
     `known`: nodes by shape, where places for all of them were found already.
     """
     table, queues = session.residents, session.snapshot.queues
     shapes, counts = np.unique(table.shape[moved], return_counts=True)
     size = session.snapshot.requests[shapes] / np.maximum(session.snapshot.nodes.allocatable.max(axis=0), 1)
-    # A loop over the shapes of who is moved; all of one shape are placed at once.
+    # A loop over the shapes of the moved tasks; all of one shape are placed at once.
     for at in np.argsort(-size.max(axis=1), kind="stable").tolist():
         shape = int(shapes[at])
         # A moved task may stay long, and goes where the policy says: it was packed once already.
@@ -49,7 +49,7 @@ def relocate(session: Session, policy: Policy, moved: Int, known: dict[int, Int]
 
 
 def within_limits(session: Session, unit: Unit) -> bool:
-    """Tell whether no queue above a unit that was placed is beyond its limit, whoever was moved included."""
+    """Tell whether no queue above a unit that was placed is beyond its limit, moved tasks included."""
     snapshot, table = session.snapshot, session.snapshot.queues
     path = table.paths[int(snapshot.gangs.queue[unit.gang])]
     asked = snapshot.requests[snapshot.tasks.shape[unit.tasks]][:, table.columns].sum(axis=0) > 0

@@ -20,7 +20,7 @@ from phalanx.model.axis import Int
 def reprieve(
     session: Session, policy: Policy, unit: Unit, candidates: Candidates, victims: list[int], places: list[Promised]
 ) -> list[int]:
-    """Return the victims without whom the places would not be there; who would be last to go is spared first."""
+    """Return the victims that the places need; those that would leave last are spared first."""
     table = session.residents
     lack, worth = _lack(session, unit, places)
     wanted = np.zeros(len(lack), np.bool_)
@@ -83,7 +83,7 @@ def _lack(session: Session, unit: Unit, places: list[Promised]) -> tuple[Int, Ca
 
 
 def _amounts_decide(session: Session, policy: Policy, unit: Unit, places: list[Promised]) -> bool:
-    """Tell whether amounts alone tell who is needed: no other filter and no veto looks at these places."""
+    """Tell whether amounts alone decide which victims are needed: no other filter and no veto has a say here."""
     shapes = session.snapshot.tasks.shape
     return not policy.judges_singly and all(
         by_amounts(session, policy, request_of(session, unit.gang, int(shapes[kept.tasks[0]]), when=When.LATER))

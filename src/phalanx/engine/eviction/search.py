@@ -1,6 +1,6 @@
-"""Search: what every action has in common that makes room for somebody who waits.
+"""Search: what is common to all actions that make room for waiting units.
 
-Nobody is evicted for whom room is being made already: a unit with a promise keeps it, and one that fits into what
+No task is evicted where room is being made already: a unit with a promise keeps it, and one that fits into what
 others are about to leave is promised that.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates, candidates_of
 from phalanx.engine.eviction.prefix import Steps
-from phalanx.engine.placement.copies import copies
+from phalanx.engine.placement.copies import copies, readings
 from phalanx.engine.placement.place import places_later, request_of
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import When
@@ -27,7 +27,7 @@ from phalanx.model.plan import Search as Report
 
 #: Makes room for one unit, or leaves no trace; tells which.
 Attempt: TypeAlias = Callable[[Session, Policy, Unit, Candidates, Steps], bool]
-#: Returns [unit]: for whom an action can make no room in this state of the books, by a look at everybody at once.
+#: Returns [unit]: units for which an action can make no room in this state of the books, judged all at once.
 Hopeless: TypeAlias = Callable[[Session, Units], Bool]
 
 #: The first searches of an action together take at most so many times the steps of one. Beyond that each gets a part.
@@ -79,7 +79,7 @@ class Search:
             walk.done(max(count, 1))
 
     def _kinds(self, units: Units, homeless: Bool) -> Int:
-        """A plugin may let somebody go for one gang and not for another; a promise is its own gang's alone."""
+        """A Victim plugin may answer differently for each gang; a promise counts for its own gang alone."""
         session, gangs = self.session, self.session.snapshot.gangs
         if self.policy.victims or self.policy.judges_singly:
             return np.full(len(units), ALONE)
@@ -87,10 +87,10 @@ class Search:
         more: tuple[Int | Bool, ...] = (
             units.priority, gangs.queue[units.gang], gangs.preemptible[units.gang], units.growth,
         )  # fmt: skip
-        return kinds_of(session, units, homeless & ~promised[units.gang], *more)
+        return kinds_of(session, units, readings(session, self.policy), homeless & ~promised[units.gang], *more)
 
     def _hopeless(self, units: Units, kinds: Int) -> Bool:
-        """Return [unit]: who neither fits into what is being left nor can be helped by this action."""
+        """Return [unit]: units that do not fit into what is being vacated, and that this action cannot help."""
         found = self.hopeless(self.session, units)
         gangs, snapshot = self.session.snapshot.gangs, self.session.snapshot
         if units.growth.any():
@@ -150,7 +150,7 @@ class Search:
         return not self._leaving(unit.gang) and (unit.whole or there >= int(gangs.minimum[unit.gang]))
 
     def _leaving(self, gang: int) -> bool:
-        """Tell whether somebody of a gang must leave by this plan: what it lacks is another number then."""
+        """Tell whether a task of the gang leaves by this plan: then what it lacks is another number."""
         table = self.session.residents
         rows = np.flatnonzero(table.waiting[table.gang] == gang)
         return bool(self.session.evicted[rows].any())

@@ -1,4 +1,4 @@
-"""Subset search: where few candidates could leave, every way to make room is tried: who is evicted, who is moved.
+"""Subset search: where few candidates could leave, every set is tried: which are evicted, which are moved.
 
 It comes last, when no line of candidates made room: along a line the least important go, here the fewest tasks.
 """

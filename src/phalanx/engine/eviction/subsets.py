@@ -1,6 +1,6 @@
 """Subsets: where few candidates could leave, all sets of them are judged at once.
 
-Lines of candidates miss some ways to make room: whoever stands first may use up what may be taken, or be in the way of
+Lines of candidates miss some ways to make room: the first candidates may use up what may be taken, or block
 others. Of at most a dozen there are 4,096 sets; which of them could be enough is one expression over the nodes that
 they are on. The promising ones are then looked at one by one.
 """
@@ -73,7 +73,7 @@ class SubsetTable:
         return fine
 
     def packed(self, leaving: Bool, moved: Bool) -> tuple[dict[int, Int] | None, int]:
-        """Return the nodes for each kind once these have left, for the unit first and then for whoever is moved.
+        """Return the nodes for each kind once these have left, for the unit first and then for moved tasks.
 
         And how many looks at a node it took.
         """

@@ -1,7 +1,7 @@
 """Division: amounts are handed out among siblings by weight, exactly, for every parent and resource at once.
 
 Water is poured into vessels as wide as their weights: all stand at one level, except those that are full (`high`) and
-those whose floor (`low`) lies above it. A level that limits somebody is then cut to whole grains, and the grains that
+those whose floor (`low`) lies above it. A level that limits some queue is then cut to whole grains, and the grains that
 are left over go one each by largest remainder, the oldest first among equals. Integers all the way: an amount is at
 most 2^62, the weights of siblings add up to at most WEIGHTS_MAX, so that neither product below leaves an int64.
 """

@@ -1,4 +1,4 @@
-"""Copies: how many copies of a shape each node takes. The one answer, for now and for later, for everybody who asks."""
+"""Copies: how many copies of a shape each node takes. The one answer, for now and for later, for every caller."""
 
 import numpy as np
 
@@ -22,7 +22,34 @@ def copies(session: Session, policy: Policy, request: Request, without: Int | No
         return found
     if request.within is not None:
         return np.where(request.within, _copies(session, policy, request), 0)
-    return session.once(("copies", request.shape, session.view(request)), lambda: _copies(session, policy, request))
+    key = ("copies", int(readings(session, policy)[request.shape]), session.view(request))
+    return session.once(key, lambda: _copies(session, policy, request))
+
+
+def readings(session: Session, policy: Policy) -> Int:
+    """Return [shape]: the first shape of which every filter reads the same. Equal readings, equal answers."""
+
+    def answer() -> Int:
+        shapes = session.snapshot.shapes
+        names = policy.filters_read
+        if names is None:
+            return np.arange(len(shapes))
+        first: dict[object, int] = {}
+        # A loop over shapes, once in a cycle.
+        found = (
+            first.setdefault(tuple(getattr(shape, name) for name in names), row) for row, shape in enumerate(shapes)
+        )
+        return np.fromiter(found, np.int64, len(shapes))
+
+    return session.once("readings", answer, static=True)
+
+
+def room_of(session: Session, plugin: Filter, request: Request) -> Int | None:
+    """Return the room by one filter; of a static one, worked out once for all shapes of which it reads the same."""
+    if not plugin.static:
+        return plugin.room(session, request)
+    key = ("room", plugin.name, _read_by(session, plugin, request.shape))
+    return session.once(key, lambda: plugin.room(session, Request(request.shape)), static=True)
 
 
 def _copies(session: Session, policy: Policy, request: Request) -> Int:
@@ -40,7 +67,7 @@ def static_copies(session: Session, policy: Policy, shape: int) -> Int:
     def answer() -> Int:
         least = np.full(len(session.snapshot.nodes), UNLIMITED, np.int64)
         for plugin in statics:
-            room = plugin.room(session, Request(shape))
+            room = room_of(session, plugin, Request(shape))
             least = least if room is None else np.minimum(least, room)
         return least
 

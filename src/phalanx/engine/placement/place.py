@@ -93,7 +93,7 @@ def objection(session: Session, policy: Policy, unit: Unit, taken: Taken | None 
 
 
 def places_later(session: Session, policy: Policy, unit: Unit) -> list[Promised] | None:
-    """Return where the unit would go once everybody who leaves has left, or None; leave no trace."""
+    """Return where the unit would go once every leaving task has left, or None; leave no trace."""
     start = session.checkpoint()
     found = None
     # Its promise is charged to its queue already, and must not count twice against a bound.

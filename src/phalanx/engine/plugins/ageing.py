@@ -23,14 +23,16 @@ _SIX_HOURS = Seconds(6 * 3600.0)
 class Ageing(Plugin):
     """From `after` on a gang goes before all younger ones, and where it finds no room, nodes are kept for it.
 
-    It gets the nodes with the most room now, and only as many as it needs. Nobody is evicted: those who run there
-    leave when they are done, and nobody follows them. So a gang is overtaken only while it is younger than `after`.
+    It gets the nodes with the most room now, and only as many as it needs. No task is evicted: those that run there
+    end in their time, and no other gang follows them. So a gang is overtaken only while it is younger than `after`.
     Nodes are kept for one gang of a queue at a time, the oldest, while its queue has less than its share: kept for all
-    who are old, they would close the cluster to everybody else.
+    old gangs, they would close the cluster to all others.
     """
 
     after: Seconds = _SIX_HOURS
     name: ClassVar[str] = "ageing"
+    #: It looks at no field of a shape; () would mean all of them.
+    reads: ClassVar[tuple[str, ...]] = ("requests",)
     band: ClassVar[bool] = True
     only_lifts: ClassVar[bool] = True
 
@@ -39,7 +41,7 @@ class Ageing(Plugin):
         return np.where(self.minds(session, units), session.snapshot.gangs.created[units.gang], np.inf)
 
     def minds(self, session: Session, units: Units) -> Bool:
-        """Tell for whom nodes would be kept."""
+        """Tell for which units nodes would be kept."""
         return self._aged(session.snapshot, units.gang) & ~units.growth
 
     def queue_key(self, session: Session, queues: Int, heads: Heads) -> Sequence[Int | Float | Bool]:
@@ -76,7 +78,7 @@ class Ageing(Plugin):
         session.fence_off(nodes, unit.gang)
         waited = (session.snapshot.now - session.snapshot.gangs.created[unit.gang]) / 3600
         kept = "1 node is kept" if len(nodes) == 1 else f"{len(nodes)} nodes are kept"
-        return reason.adding(f"it has waited {waited:.1f} h, so nobody overtakes it any more: {kept} for it")
+        return reason.adding(f"it has waited {waited:.1f} h, so no younger gang overtakes it: {kept} for it")
 
     def _choose(self, session: Session, unit: Unit, ceiling: Ceiling) -> Int:
         """Return enough nodes for every shape of the unit, those with the most room now first."""

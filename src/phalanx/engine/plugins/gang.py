@@ -1,4 +1,4 @@
-"""Gang: the members that make up a minimum start together or not at all; who lost one is made whole first."""
+"""Gang: the members that make up a minimum start together or not at all; a gang that lost one is made whole first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

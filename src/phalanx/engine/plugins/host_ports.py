@@ -22,6 +22,7 @@ class HostPorts(Plugin):
     """Let at most one copy per node have a host port, and none where it is taken."""
 
     name: ClassVar[str] = "host_ports"
+    reads: ClassVar[tuple[str, ...]] = ("host_ports",)
 
     def columns(self, snapshot: Snapshot) -> Sequence[Column]:
         """Return [node, port]: how many pods have a port that overlaps this one."""

@@ -32,7 +32,7 @@ class NodeReady(Plugin):
         return yes_no(nodes.ready & ~nodes.cordoned)
 
     def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
-        """Tell nodes that are down from nodes that somebody closed."""
+        """Tell nodes that are down from nodes that are cordoned."""
         del request
         down = int(np.count_nonzero(~session.snapshot.nodes.ready[nodes]))
         counted = [(down, "not ready"), (len(nodes) - down, "cordoned")]

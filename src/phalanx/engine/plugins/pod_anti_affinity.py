@@ -1,4 +1,4 @@
-"""PodAntiAffinity: tasks on nodes may keep others out of their domains."""
+"""PodAntiAffinity: tasks on nodes may keep other tasks out of their domains."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +20,13 @@ Rules = Mapping[str, list[Repulsion]]
 
 @dataclass(frozen=True, slots=True)
 class PodAntiAffinity(Plugin):
-    """Respect the required anti-affinity of tasks on nodes, whoever scheduled them.
+    """Respect the required anti-affinity of tasks on nodes, of any scheduler.
 
     A pending task with such a wish of its own is held before it gets here.
     """
 
     name: ClassVar[str] = "pod_anti_affinity"
+    reads: ClassVar[tuple[str, ...]] = ("namespace", "labels")
 
     def columns(self, snapshot: Snapshot) -> Sequence[Column]:
         """Return, per topology key, [domain, rule]: how many pods in the domain repel others by the rule."""

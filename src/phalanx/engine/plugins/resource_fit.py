@@ -49,6 +49,7 @@ class ResourceFit(Plugin):
     resources: dict[str, Weight] = field(default_factory=lambda: {CPU: Weight(), MEMORY: Weight()})
     shape: list[Point] = field(default_factory=lambda: [Point(0, 0), Point(100, 10)])
     name: ClassVar[str] = "resource_fit"
+    reads: ClassVar[tuple[str, ...]] = ("requests",)
     by_amounts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -75,8 +76,14 @@ class ResourceFit(Plugin):
         """Return how many copies an empty node holds."""
         ask = session.snapshot.requests[request.shape]
         wanted = np.flatnonzero(ask)
-        most = (session.snapshot.nodes.allocatable[:, wanted] // ask[wanted]).min(axis=1, initial=UNLIMITED)
-        return np.asarray(most, np.int64)
+        # Nodes are of few kinds, and divisions of arrays are slow.
+        kinds, of_node = session.once(
+            "kinds of nodes",
+            lambda: np.unique(session.snapshot.nodes.allocatable, axis=0, return_inverse=True),
+            static=True,
+        )
+        most = (kinds[:, wanted] // ask[wanted]).min(axis=1, initial=UNLIMITED)
+        return np.asarray(most[of_node.reshape(-1)], np.int64)
 
     def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Count nodes under the resource they lack, devices first; tell a small node from a full one."""
@@ -93,7 +100,7 @@ class ResourceFit(Plugin):
             short = left & ~small & ~kept & (spare < ask[column])
             left &= ~(small | short | kept)
             if kept.any():
-                whom = "pods nominated there" if session.reservation is None else "others, for whom it is kept"
+                whom = "pods nominated there" if session.reservation is None else "the gang that has the reservation"
                 counts[f"keeping {names[column]} for {whom}"] += int(kept.sum())
             if short.any():
                 best = np.flatnonzero(short)[np.argmax(spare[short])]

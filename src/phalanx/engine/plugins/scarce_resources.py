@@ -1,4 +1,4 @@
-"""ScarceResources: tasks that need no GPU stay away from GPU nodes, so that those stay free for who does."""
+"""ScarceResources: tasks that need no GPU stay away from GPU nodes, so that those stay free for tasks that do."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar

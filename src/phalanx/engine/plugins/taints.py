@@ -1,4 +1,4 @@
-"""Taints: a node says who must stay away (NoSchedule, NoExecute) and who should (PreferNoSchedule)."""
+"""Taints: a node says which pods must stay away (NoSchedule, NoExecute) and which should (PreferNoSchedule)."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -28,7 +28,7 @@ class Ledger:
         self._books = {books.column.name: books for books in every}
         #: Per column, the shapes that take some of it.
         self._takes = {name: np.asarray(books.column.footprint.any(axis=1)) for name, books in self._books.items()}
-        #: Somebody is promised something.
+        #: Some place is promised.
         self._promising = bool(snapshot.occupancy.promised.any())
         self.foreign = bool(snapshot.occupancy.foreign.any())
         self._foreign: dict[tuple[str, int], Int] = {}
@@ -67,7 +67,7 @@ class Ledger:
     def vacate(self, shapes: Int, nodes: Int, lasting: Bool | None = None) -> None:
         """Let tasks on nodes leave: what they take will be free.
 
-        `lasting`: who would still be there when the reservation is needed; what it leaves is left beside it.
+        `lasting`: which would still be there when the reservation is needed; what they leave is free beside it.
         """
         for books in self._books.values():
             takes = self._takes[books.column.name][shapes]

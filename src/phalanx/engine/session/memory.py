@@ -1,4 +1,7 @@
-"""Memory: answers that were worked out in this session. An answer holds for one state of the books, or for all."""
+"""Memory: answers that were worked out in this session. An answer holds for one state of the books, or for all.
+
+Large answers, arrays over nodes, are forgotten when there are too many; small ones never: they cost more to work out.
+"""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -10,6 +13,8 @@ ALWAYS = -1
 #: Arrays over all nodes are large: beyond so many bytes the oldest answers are forgotten. 500 shapes on 50,000 nodes
 #: take 200 MB, and the working set of one walk is a part of that.
 BYTES_MAX = 128 * 2**20
+#: An answer of so many bytes counts for nothing.
+SMALL = 4096
 
 
 class Memory:
@@ -17,6 +22,8 @@ class Memory:
 
     def __init__(self) -> None:
         self._answers: dict[object, tuple[int, Any, int]] = {}
+        #: Keys of large answers, the oldest first.
+        self._large: dict[object, None] = {}
         self._bytes = 0
 
     def once(self, key: object, version: int, answer: Callable[[], T]) -> T:
@@ -25,13 +32,19 @@ class Memory:
         if found is not None:
             if found[0] == version:
                 return found[1]  # type: ignore[no-any-return]  # a key always names answers of one type
-            self._bytes -= found[2]
-            del self._answers[key]
+            self._forget(key)
         fresh = answer()
-        size = int(getattr(fresh, "nbytes", 64))
-        self._bytes += size
+        size = int(getattr(fresh, "nbytes", 0))
         self._answers[key] = (version, fresh, size)
+        if size > SMALL:
+            self._large[key] = None
+            self._bytes += size
         while self._bytes > BYTES_MAX:
-            oldest = next(iter(self._answers))
-            self._bytes -= self._answers.pop(oldest)[2]
+            self._forget(next(iter(self._large)))
         return fresh
+
+    def _forget(self, key: object) -> None:
+        size = self._answers.pop(key)[2]
+        if key in self._large:
+            del self._large[key]
+            self._bytes -= size

@@ -8,7 +8,7 @@ import numpy as np
 from phalanx.model.axis import Bool, Int
 from phalanx.model.queue import Placement
 
-#: In the place of a gang: nobody's.
+#: In the place of a gang: none asks (a moved task).
 NOBODY = -1
 
 
@@ -17,7 +17,7 @@ class When(Enum):
 
     #: What is free, and promised to nobody else.
     NOW = "now"
-    #: What will be free once everybody who leaves has left.
+    #: What will be free once every leaving task has left.
     LATER = "later"
 
 

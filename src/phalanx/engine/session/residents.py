@@ -1,6 +1,6 @@
-"""Residents: our tasks on nodes, and tasks to which a place is promised, as one table. Any of them may make room.
+"""Residents: our tasks on nodes, and tasks to which a place is promised, as one table. Any may be evicted.
 
-A promise may be taken over by whoever could evict its beneficiary if that already ran there. So the beneficiary stands
+A promise may be taken over by who could evict the beneficiary if it already ran there. So the beneficiary stands
 here as if it did; what leaves is then the promise.
 """
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from phalanx.engine.session.units import Units
 from phalanx.model.axis import Bool, Float, Int
+from phalanx.model.gang import row_of
 from phalanx.model.running import UNBUDGETED
 from phalanx.model.snapshot import Snapshot
 
@@ -52,7 +53,6 @@ def residents_of(snapshot: Snapshot, units: Units, promise: Int) -> Residents:
     tasks, owner, minimum = _promised(snapshot, units, promise)
     of, count = np.unique(owner, return_counts=True)
     first = np.append(running.first, len(running) + np.cumsum(count) - count)
-    waiting = {gang.key: row for row, gang in enumerate(gangs.gangs)} if len(running.gangs) else {}
     nothing = np.zeros(len(tasks), np.bool_)
     return Residents(
         running=len(running),
@@ -70,8 +70,19 @@ def residents_of(snapshot: Snapshot, units: Units, promise: Int) -> Residents:
         preemptible=np.append(running.preemptible, gangs.preemptible[of]),
         created=np.append(running.created, gangs.created[of]),
         started=np.append(running.started, np.full(len(of), -np.inf)),
-        waiting=np.append(np.array([waiting.get(gang.key, -1) for gang in running.gangs], np.int64), of),
+        waiting=np.append(_waiting(snapshot), of),
     )
+
+
+def _waiting(snapshot: Snapshot) -> Int:
+    """Return, per gang of the running table, its row among the gangs that wait for more tasks, or -1."""
+    found = np.full(len(snapshot.running.gangs), -1)
+    # A loop over the waiting gangs of which members are on nodes, which are few. Both tables are sorted by key.
+    for row in np.flatnonzero(snapshot.gangs.present > 0).tolist():
+        at = row_of(snapshot.running.gangs, snapshot.gangs.gangs[row].key)
+        if at is not None:
+            found[at] = row
+    return found
 
 
 def _promised(snapshot: Snapshot, units: Units, promise: Int) -> tuple[Int, Int, Int]:

@@ -60,7 +60,7 @@ class Session:
     #: [node]: the gang that a node is fenced off for, as its row plus one; 0: for nobody.
     fence: Int
     log: list[Entry] = field(default_factory=list[Entry])
-    #: By gang: why it waits. The first word counts.
+    #: By gang: why it waits. The first reason of a cycle counts.
     reasons: dict[int, Reason] = field(default_factory=dict[int, Reason])
     searches: list[Search] = field(default_factory=list[Search])
     reservation: Reservation | None = None
@@ -108,7 +108,7 @@ class Session:
 
     @property
     def residents(self) -> Residents:
-        """Return who could make room by leaving, as the cycle began; worked out once."""
+        """Return the tasks on nodes and the promised tasks as the cycle began; worked out once."""
         return self.once(
             "residents", lambda: residents_of(self.snapshot, self.units, self.snapshot.tasks.nominated), static=True
         )
@@ -196,7 +196,7 @@ class Session:
         self.log.append(Released(tasks, reason))
 
     def evict(self, residents: Int) -> None:
-        """Let residents go: what they have will be free, and their queues have it no longer."""
+        """Evict residents: what they have will be free, and their queues are credited."""
         table = self.residents
         self.write(self.evicted, residents, 1)
         promised = table.task[residents[residents >= table.running]]
@@ -215,9 +215,9 @@ class Session:
         self.queues.charge_residents(gone, table, -1)
 
     def evict_for(self, residents: Int, action: str, gang: int | None, why: str) -> None:
-        """Let residents go, and note for whom and why.
+        """Evict residents, and note the beneficiary and the rule.
 
-        Those under a budget come first: if the cluster refuses one of them, nobody has left for nothing.
+        Those under a disruption budget come first: if the cluster refuses one of them, no other has left in vain.
         """
         self.evict(residents)
         ordered = residents[np.argsort(self.residents.budget[residents] < 0, kind="stable")]
@@ -227,11 +227,11 @@ class Session:
             losers = np.unique(self.snapshot.tasks.gang[promised])
             name = self.snapshot.gangs.gangs[gang].name
             for loser in losers.tolist():
-                self.reasons[loser] = Reason(Code.FULL, f"the place that was promised to it is {name}'s now")
+                self.reasons[loser] = Reason(Code.FULL, f"{name} took over the place that was promised to it")
             self.log.append(Waiting(losers))
 
     def fence_off(self, nodes: Int, gang: int) -> None:
-        """Close nodes to everybody but a gang."""
+        """Close nodes to all gangs but one."""
         self.fenced_for.add(gang)
         self.write(self.fence, nodes, gang + 1)
 
@@ -247,7 +247,7 @@ class Session:
     def attempt(self, unit: Unit) -> Taken:
         """Place a unit as the policy in force would: for a veto that must see more than its own unit.
 
-        It changes the session. Whoever tries, undoes: take a checkpoint before, and roll back to it.
+        It changes the session. The caller takes a checkpoint before, and rolls back to it.
         """
         assert self._attempt is not None, "a session that decide opened knows how its policy places"
         return self._attempt(self, unit)

@@ -47,7 +47,7 @@ class Taken:
     nodes: Int
     #: What the rest lacked; None when all found a place.
     lack: Lack | None = None
-    #: The same in words, where somebody asked for them.
+    #: The same in words, where they were asked for.
     reason: Reason | None = None
 
 

@@ -63,7 +63,7 @@ class QuotaThenWeight:
         """Divide what is less than siblings of one priority miss.
 
         Weights are fixed before anybody has enough: if they moved as siblings leave, more capacity could cost a queue
-        much of its share. Who has none for now, since it used so much, gets a turn once the others have enough.
+        much of its share. A queue that has none for now, since it used so much, is served once the others have enough.
         """
         grain, age, nothing = table.grain, table.age[rows], np.zeros_like(missing)
         if self.memory is None or self.k <= 0:

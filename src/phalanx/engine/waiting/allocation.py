@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from phalanx.engine.explain import ceiling, explain
-from phalanx.engine.placement.copies import copies
+from phalanx.engine.placement.copies import copies, readings
 from phalanx.engine.placement.place import find, objection, place, request_of
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
@@ -110,6 +110,8 @@ class Allocation:
         gangs, gang = self.session.snapshot.gangs, self.units.gang
         same = (self._kinds[others] == self._kinds[index]) & (self.units.count[others] == 1)
         same &= gangs.queue[gang[others]] == gangs.queue[gang[index]]
+        shapes, rows = self.session.snapshot.tasks.shape, self.units.rows[self.units.first]
+        same &= shapes[rows[others]] == shapes[rows[index]]
         found: Bool = same & self._bulk[others] & (gangs.preemptible[gang[others]] == gangs.preemptible[gang[index]])
         return found
 
@@ -157,7 +159,7 @@ class Allocation:
         return self.session.once(("objects", id(self.units)), answer)
 
     def _hopeless(self) -> Bool:
-        """Return [unit]: who finds no place now, kind by kind."""
+        """Return [unit]: units that find no place now, judged kind by kind."""
         found = self._objects() & (self._kinds != ALONE)
         kinds, first, at = np.unique(self._kinds, return_index=True, return_inverse=True)
         refused = np.zeros(len(kinds), np.bool_)
@@ -176,7 +178,7 @@ class Allocation:
             return np.full(len(units), ALONE)
         tasks = session.snapshot.tasks
         promised = np.bincount(tasks.gang[session.promise >= 0], minlength=len(session.snapshot.gangs)) > 0
-        return kinds_of(session, units, ~promised[units.gang])
+        return kinds_of(session, units, readings(session, policy), ~promised[units.gang])
 
     def _place_not_free(self, index: int) -> Reason:
         snapshot = self.session.snapshot

@@ -10,8 +10,8 @@ from phalanx.model.axis import Bool, Int
 ALONE = -1
 
 
-def kinds_of(session: Session, units: Units, plain: Bool, *more: Int | Bool) -> Int:
-    """Return a number per unit: equal numbers ask for equally many tasks of one shape, for as long.
+def kinds_of(session: Session, units: Units, readings: Int, plain: Bool, *more: Int | Bool) -> Int:
+    """Return a number per unit: equal numbers ask for equally many tasks of which filters read the same, for as long.
 
     Units that are not plain, are held or have several shapes are judged alone. `more`: what else must be equal.
     """
@@ -21,7 +21,7 @@ def kinds_of(session: Session, units: Units, plain: Bool, *more: Int | Bool) -> 
     rows = np.flatnonzero(plain)
     if not len(rows):
         return numbers
-    shape = session.snapshot.tasks.shape[units.rows]
+    shape = readings[session.snapshot.tasks.shape[units.rows]]
     first, count = units.first[rows], units.count[rows]
     # Rows of a unit lie together: the least and the greatest shape between its first and last row.
     ends = np.stack([first, first + count], axis=1).ravel()

@@ -1,6 +1,6 @@
-"""Landing: who has a promise takes its place as soon as it is free.
+"""Landing: a unit with a promise is placed there as soon as the place is free.
 
-Nobody else may take it anyway, and its queue is charged with it already, so it changes nobody's turn. What was promised
+No other unit may take the place, and its queue is charged with it already, so no turn changes. What was promised
 is what they get, and thousands of them are decided at once.
 """
 
@@ -40,7 +40,7 @@ def _land(session: Session, policy: Policy, units: Units, ready: Int) -> None:
         return
     shape, gang = snapshot.tasks.shape[units.rows[units.first[ready]]], units.gang[ready]
     kinds = np.stack([shape, snapshot.gangs.queue[gang], snapshot.gangs.preemptible[gang]], axis=1)
-    # A loop over shapes and queues of those who land, which are few; by who is first, never by the number of a shape.
+    # A loop over shapes and queues of the units that land; by their first units, never by the number of a shape.
     for at in np.sort(np.unique(kinds, axis=0, return_index=True)[1]).tolist():
         _land_alike(session, policy, units, ready[(kinds == kinds[at]).all(axis=1)])
 

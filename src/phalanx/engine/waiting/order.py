@@ -1,4 +1,4 @@
-"""The order in which waiting units are decided: what every action that places somebody begins with."""
+"""The order in which waiting units are decided: every action that places units begins with it."""
 
 import numpy as np
 

@@ -14,7 +14,7 @@ from phalanx.engine.waiting.order import all_of, none_of, waiting_units
 from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Code
 
-#: So long after a place was kept, and after everybody who leaves it should be gone, it is given up.
+#: So long after a place was promised, and with nothing leaving its node any more, the promise is given up.
 PATIENCE = 600.0
 
 
@@ -37,7 +37,7 @@ def review(session: Session, policy: Policy) -> None:
 
 
 def _without_room(session: Session, policy: Policy, promised: Int) -> Bool:
-    """Return whose node has, once everybody who leaves has left, no room for all that is promised there."""
+    """Return [promise]: whether its node has no room for all that is promised, once every leaving task left."""
     shapes, nodes = session.snapshot.tasks.shape[promised], session.promise[promised]
     short = np.zeros(len(promised), np.bool_)
     # A loop over the shapes of those who have a promise; all of one shape are judged at once.
@@ -53,7 +53,7 @@ def _without_room(session: Session, policy: Policy, promised: Int) -> Bool:
 
 
 def _beyond_limit(session: Session, promised: Int) -> Bool:
-    """Return whose queue, or one above it, would have more than its limit with all that is promised."""
+    """Return [promise]: whether its queue, or one above it, exceeds its limit with all that is promised."""
     table = session.snapshot.queues
     over = np.asarray((session.queues.allocated > table.limit).any(axis=1))
     beyond = np.zeros(len(over) + 1, np.bool_)
@@ -162,7 +162,7 @@ def give_up(session: Session, units: Units) -> None:
         mine = left[tasks.gang[left] == gang]
         reason = session.reasons.get(gang)
         if late[mine].any():
-            session.release(mine[late[mine]], "nobody took the place in time")
+            session.release(mine[late[mine]], "its gang did not start there in time")
         elif reason is not None and reason.code is not Code.ERROR and gang not in held:
             session.release(mine, "there is no room for its gang any more")
     lost = [row for row in tasks.lost if session.place[row] < 0 and int(tasks.gang[row]) in session.reasons]

@@ -70,8 +70,6 @@ def withdraw(session: Session, policy: Policy) -> None:
 def _ends(session: Session) -> Float:
     """Return when each resident is expected to end; infinity where nobody said so. Overdue work ends any moment."""
     running = session.snapshot.running
-    # A loop over the gangs that run, once a cycle.
-    runtimes = [np.inf if gang.expected_runtime is None else gang.expected_runtime for gang in running.gangs]
     ends = np.full(len(session.residents), np.inf)
-    ends[: len(running)] = np.maximum(running.started + np.array(runtimes), session.snapshot.now)[running.gang]
+    ends[: len(running)] = np.maximum(running.started + running.expected_runtime, session.snapshot.now)[running.gang]
     return ends

@@ -1,4 +1,4 @@
-"""The walk over who waits: one for allocating and for making room.
+"""The walk over the units that wait: one for allocating and for making room.
 
 What was refused in this state of the books is passed over at once, wherever it stands. So a backlog in which nothing
 can be decided costs one look per kind of request, not one per unit.
