@@ -1,0 +1,63 @@
+"""What one cycle does to a promise: it is given up once, and its gang's growth never takes the minimum's place."""
+
+from phalanx.testing.room import PREEMPT, policy_of
+from phalanx.testing.stage import Stage
+
+POLICY = policy_of(PREEMPT)
+
+
+def test_a_promise_that_was_given_up_in_this_cycle_is_not_taken_over_as_well() -> None:
+    """Nothing is left of the promise: whoever wants n1 must have low leave, although mid would be the first to go."""
+    stage = Stage(
+        """
+        node  n1    gpu=8
+        pod   low   gpu=6 on=n1 priority=6
+        pod   mid   gpu=6 priority=5
+        pod   high  gpu=8 priority=9
+        """,
+        POLICY,
+    )
+    stage.change("mid", nominated="n1")
+    stage.check(
+        "0s", "release mid n1: n1 is short of …\nwait mid 1 full: …\nevict low n1 for high: …\nnominate high n1"
+    )
+    stage.check("1m", "bind high n1\nwait mid 1 full: …")
+
+
+def test_growth_does_not_take_the_place_that_is_promised_to_the_minimum() -> None:
+    """Pod high has the right to the promise of g-0, so that lands last; g-1 must not go before it."""
+    stage = Stage(
+        """
+        node  n1    gpu=1
+        node  n2    gpu=4
+        pod   busy  gpu=4 on=n2 priority=50
+        gang  g     members=2 minimum=1 gpu=1
+        pod   high  gpu=4 priority=9
+        """,
+        POLICY,
+    )
+    stage.change("g-0", nominated="n1")
+    steps = stage.cycle("0s").plan.text().replace("default/", "").splitlines()
+    assert [step for step in steps if not step.startswith("wait")] == ["bind g-0 n1"]
+    assert stage.pod("g-1").node is None
+
+
+def test_growth_that_has_no_promise_waits_for_the_minimum_of_every_subgroup() -> None:
+    """Its places are on n1, and on n2, which low is about to leave; of the two GPUs of n1, g-b-1 gets none before."""
+    stage = Stage(
+        """
+        node  n1    gpu=2
+        node  n2    gpu=2
+        pod   low   gpu=2 on=n2
+        pod   big   gpu=4 priority=9 created=1m
+        gang  g     subgroup=a members=1 minimum=1 subgroup-minimum=1 gpu=1 priority=5
+        gang  g     subgroup=b members=2 subgroup-minimum=1 gpu=1 priority=5
+        """,
+        POLICY,
+    )
+    stage.change("low", state=stage.pod("low").state.RELEASING, gone_at=30.0)
+    stage.change("g-a-0", nominated="n1")
+    stage.change("g-b-0", nominated="n2")
+    assert stage.cycle("0s").broken == ()
+    assert stage.cycle("1m").broken == ()
+    assert {stage.pod(name).node is not None for name in ("g-a-0", "g-b-0", "g-b-1")} == {True}
