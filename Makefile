@@ -25,6 +25,7 @@ bench: $(VENV)/.dev           ## ratios against an honest per-task loop, measure
 	@$(BIN)/python bench/shares.py
 	@$(BIN)/python bench/queue_order.py
 	@$(BIN)/python bench/making_room.py
+	@$(BIN)/python bench/backlog.py
 
 bench-cluster: $(VENV)/.dev   ## Phalanx and others on real control planes: QUICK=1, PEERS=all, SIZES=1000x4000,…
 	@$(BIN)/python -m bench.cluster

@@ -77,6 +77,14 @@ def _pages() -> str:
     return "".join((ROOT / name).read_text("utf-8") for name in ("ARCHITECTURE.md", "CONTRIBUTING.md"))
 
 
+def test_the_cluster_the_simulator_and_the_commands_read_the_world_through_views() -> None:
+    direct = re.compile(r"world\.(tasks|members|on_node|nominated|groups|classes|moves)\b")
+    for folder in ("kube", "sim", "cli"):
+        for path in (ROOT / "src" / "phalanx" / folder).rglob("*.py"):
+            found = direct.findall(path.read_text())
+            assert not found, f"{path} reads world.{found[0]}"
+
+
 def test_one_title_per_page() -> None:
     for page in [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]:
         text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)

@@ -98,7 +98,7 @@ def with_port(task: Task, ports: dict[str, tuple[int, ...]]) -> Task:
 
 
 def play(world: World, to_come: list[tuple[int, Task]], data: st.DataObject, policy: Policy) -> Run:
-    """Decide when it is due; some who run end, and a node may be tainted."""
+    """Decide when it is due, without a broken plan; some who run end, and a node may be tainted."""
     run, loop = Run(), Loop(world, policy)
     tainted = data.draw(st.none() | st.tuples(st.integers(1, EVENTFUL), st.sampled_from(sorted(world.nodes))))
     for cycle in range(CYCLES):
@@ -117,9 +117,10 @@ def play(world: World, to_come: list[tuple[int, Task]], data: st.DataObject, pol
                 run.gone(uid)
         if loop.due(now) is None:
             continue
-        plan = loop.cycle(now).plan
-        run.note(cycle, plan)
-        carry_out(world, plan)
+        decided = loop.cycle(now)
+        assert decided.broken == (), "\n".join([*map(str, decided.broken), *run.told])
+        run.note(cycle, decided.plan)
+        carry_out(world, decided.plan)
     return run
 
 

@@ -12,6 +12,7 @@ from phalanx.model.gang import Gang
 from phalanx.model.plan import Plan
 from phalanx.model.task import State, Task
 from phalanx.world.gangs import gang_key
+from phalanx.world.views import moved_to, tasks_of
 from phalanx.world.world import World
 
 #: The last second that a date can hold.
@@ -45,7 +46,7 @@ def timestamp(now: float) -> str:
 def document(planned: Planned) -> dict[str, Any]:
     """Return everything as plain values; every key is always there."""
     world = planned.world
-    tasks = sorted((task for task in world.tasks.values() if task.state in _STATES), key=_by_name)
+    tasks = sorted((task for task in tasks_of(world).values() if task.state in _STATES), key=_by_name)
     gangs = gangs_of(world, tasks)
     return {
         "cycles": [
@@ -66,12 +67,11 @@ def _by_name(task: Task) -> tuple[str, str, str]:
 
 
 def _pod(world: World, task: Task, gang: Gang | None) -> dict[str, Any]:
-    move = world.moves.places.get(task.uid)
     return {
         "pod": task.full_name, "uid": task.uid,
         "gang": gang.name if gang else None, "queue": gang.queue if gang else None,
         "state": _STATES[task.state], "node": task.node,
-        "nominated": move.node if move else task.nominated, "devices": {},
+        "nominated": moved_to(world, task.uid) or task.nominated, "devices": {},
     }  # fmt: skip
 
 

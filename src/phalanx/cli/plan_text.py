@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from phalanx.cli.output import counted, safe
 from phalanx.cli.plan_document import Planned, timestamp
 from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release, Step, Wait
+from phalanx.world.views import nodes_of, tasks_of
 
 #: More nodes than these are counted, not named.
 _NODES_MAX = 6
@@ -111,4 +112,4 @@ def _summary(planned: Planned) -> str:
     if planned.refused:
         said.append(f"{counted(len(planned.refused), 'object')} refused")
     cycles = f" in {counted(len(planned.plans), 'cycle')}" if len(planned.plans) > 1 else ""
-    return f"{counted(len(world.nodes), 'node')}, {counted(len(world.tasks), 'pod')}: {', '.join(said)}{cycles}"
+    return f"{counted(len(nodes_of(world)), 'node')}, {counted(len(tasks_of(world)), 'pod')}: {', '.join(said)}{cycles}"

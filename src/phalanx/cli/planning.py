@@ -27,6 +27,7 @@ from phalanx.sim import manifests
 from phalanx.sim.cycles import begin, play
 from phalanx.sim.manifests import Manifests
 from phalanx.sim.objects import Objects, read_objects
+from phalanx.world.views import tasks_of
 from phalanx.world.world import World
 
 #: Reading less than this is over before a bar is drawn.
@@ -170,7 +171,9 @@ def _count(objects: Objects, world: World) -> None:
     """Count what was left out, a line each."""
     if objects.ignored:
         complain(f"ignored objects of kinds that are not read: {_ignored(objects)[11:-1]}")
-    others = Counter(task.scheduler for task in world.tasks.values() if not task.ours and task.state is State.PENDING)
+    others = Counter(
+        task.scheduler for task in tasks_of(world).values() if not task.ours and task.state is State.PENDING
+    )
     if others:
         names = ", ".join(f"{name} {count:,}" for name, count in sorted(others.items()))
         pods = counted(others.total(), "pending pod")

@@ -16,6 +16,7 @@ from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import CHARGED, State, Task
 from phalanx.world.gangs import gang_key
 from phalanx.world.queues import QueueReport
+from phalanx.world.views import tasks_of
 from phalanx.world.world import FINISHED, World
 
 Amounts = Mapping[str, int]
@@ -71,7 +72,7 @@ def accounts(world: World, policy: Policy, now: float) -> Accounts:
     snapshot = world.compile(now)
     table = snapshot.queues
     if world.queues.tree.implicit:
-        tasks = list(world.tasks.values())
+        tasks = list(tasks_of(world).values())
         return Accounts(without_queues(tasks, gangs_of(world, tasks)), {}, _outside(snapshot), implicit=True)
     share = np.zeros_like(table.quota) if policy.share is None else policy.share.deserved(snapshot)
     reports = world.queues.report()

@@ -1,5 +1,7 @@
 """Steps: a session's log as the steps of a plan."""
 
+from itertools import repeat
+
 import numpy as np
 
 from phalanx.engine.policy import Policy
@@ -59,10 +61,14 @@ class _Waits:
         found = [(table[row], row) for row in fresh.tolist()]
         missing = self._missing[fresh].tolist()
         noted = self._noting[fresh].tolist()
-        return [
-            Wait(gang.name, gang.key, many, self._noted(reasons[row], gang, row) if note else reasons[row])
-            for (gang, row), many, note in zip(found, missing, noted, strict=True)
+        why = [
+            self._noted(reasons[row], gang, row) if note else reasons[row]
+            for (gang, row), note in zip(found, noted, strict=True)
         ]
+        names, keys = [gang.name for gang, _ in found], [gang.key for gang, _ in found]
+        # Most of a cycle in which nothing can be decided goes here; a NamedTuple's own constructor takes twice as long.
+        columns = zip(names, keys, missing, why, strict=True)
+        return list(map(tuple.__new__, repeat(Wait), columns))
 
     def _noted(self, reason: Reason, gang: Gang, row: int) -> Reason:
         if self._policy.requeues and self._queued[row]:

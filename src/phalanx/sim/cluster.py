@@ -16,6 +16,7 @@ from phalanx.sim.life import Life, enough, life_key
 from phalanx.sim.meter import Meter
 from phalanx.sim.queue_meter import QueueMeter
 from phalanx.sim.timeline import Arrive, Fail, Planned, Return, Scale, Timeline, Withdraw
+from phalanx.world.views import task_of, tasks_of, tasks_on
 from phalanx.world.world import World
 
 
@@ -85,10 +86,10 @@ class Cluster:
         """Carry out a plan: every bind succeeds, at once, and every eviction begins."""
         for step in plan.steps:
             if isinstance(step, Evict):
-                self._evict(self.world.tasks[step.uid], step.action, plan.now)
+                self._evict(tasks_of(self.world)[step.uid], step.action, plan.now)
         for step in plan.binds:
             self.world.confirm(Bound(step.uid, step.node, Result.OK, plan.now))
-            self._run(self.world.tasks[step.uid])
+            self._run(tasks_of(self.world)[step.uid])
         for wait in plan.waits:
             # A pod alone is known by its name here: its uid, the gang's key, changes when it is made again.
             key = wait.gang_key if wait.gang_key in self.lives else f"pod/{wait.gang}"
@@ -150,7 +151,7 @@ class Cluster:
         self._touched[key] = None
 
     def _leave(self, uid: str, now: float) -> bool:
-        task = self.world.tasks.get(uid)
+        task = task_of(self.world, uid)
         if task is None:
             return False
         self._remove(task)
@@ -184,7 +185,7 @@ class Cluster:
         self._touched[key] = None
 
     def _settle(self, key: str, life: Life, now: float) -> None:
-        tasks = [self.world.tasks[uid] for uid in life.members]
+        tasks = [tasks_of(self.world)[uid] for uid in life.members]
         gang = self.world.gang_of(tasks[0])
         if life.complete is None and enough(gang, tasks):
             life.complete = now
@@ -197,7 +198,7 @@ class Cluster:
             return
         life.working = whole
         for uid in life.running:
-            self.meter.work(self.world.tasks[uid], 1 if whole else -1)
+            self.meter.work(tasks_of(self.world)[uid], 1 if whole else -1)
         life.attempt += 1
         if not whole:
             life.stop()
@@ -211,7 +212,7 @@ class Cluster:
         life = self.lives[key]
         if life.attempt != attempt or not life.members:
             return False
-        for task in [self.world.tasks[uid] for uid in life.members]:
+        for task in [tasks_of(self.world)[uid] for uid in life.members]:
             self._remove(task)
         life.note(now)
         life.working, life.finished, life.over = False, now, now
@@ -222,7 +223,7 @@ class Cluster:
         life = self.lives.get(f"gang/{gang}") or self.lives.get(f"pod/{gang}")
         if life is None or life.over is not None:
             return False
-        for task in [self.world.tasks[uid] for uid in life.members]:
+        for task in [tasks_of(self.world)[uid] for uid in life.members]:
             self._remove(task)
         life.note(now)
         served = life.runtime is None and life.started is not None
@@ -234,7 +235,7 @@ class Cluster:
         life = self.lives.get(key)
         if life is None or life.over is not None:
             return False
-        for task in [self.world.tasks[uid] for uid in life.members]:
+        for task in [tasks_of(self.world)[uid] for uid in life.members]:
             said = task.membership
             if task.name in scale.leave:
                 self._remove(task)
@@ -246,7 +247,7 @@ class Cluster:
     def _fail(self, name: str, now: float) -> bool:
         self._down[name] = self._down.get(name, 0) + 1
         self._set_node(replace(self._nodes[name], ready=False))
-        for task in [self.world.tasks[uid] for uid in self.world.on_node.get(name, {})]:
+        for task in tasks_on(self.world, name):
             self._remove(task)
             self._make_again(task, now)
         return True

@@ -12,6 +12,7 @@ from phalanx.model.events import TaskGone, TaskSeen
 from phalanx.model.outcome import Bound, Result
 from phalanx.model.plan import Bind, Evict, Plan
 from phalanx.model.task import State, Task
+from phalanx.world.views import tasks_of
 from phalanx.world.world import World
 
 #: From one cycle to the next.
@@ -20,13 +21,13 @@ PERIOD = 60.0
 
 def first_now(world: World) -> float:
     """Return the latest creation or start among the pods: the same files give the same plan on any day."""
-    return max((max(task.created, task.started or 0.0) for task in world.tasks.values()), default=0.0)
+    return max((max(task.created, task.started or 0.0) for task in tasks_of(world).values()), default=0.0)
 
 
 def begin(world: World, now: float | None) -> float:
     """Return the time of the first cycle. Waiting pods that nobody has submitted yet have no time: they come last."""
     now = first_now(world) if now is None else now
-    undated = [task for task in world.tasks.values() if task.state is State.PENDING and not task.created]
+    undated = [task for task in tasks_of(world).values() if task.state is State.PENDING and not task.created]
     # Where nothing has a time, nobody is before anybody.
     for task in undated if now else ():
         world.apply(TaskSeen(replace(task, created=math.nextafter(now, math.inf))))
@@ -50,13 +51,13 @@ def carry_out(world: World, plan: Plan) -> None:
         if isinstance(step, Bind):
             world.confirm(Bound(step.uid, step.node, Result.OK, plan.now))
         elif isinstance(step, Evict):
-            task = world.tasks[step.uid]
+            task = tasks_of(world)[step.uid]
             world.apply(TaskSeen(replace(task, state=State.RELEASING, gone_at=plan.now + task.grace)))
 
 
 def release(world: World, now: float) -> None:
     """Let go of the pods whose grace has passed. Those with a controller come back, waiting."""
-    passed = [task for task in world.tasks.values() if task.state is State.RELEASING and _gone(task, now)]
+    passed = [task for task in tasks_of(world).values() if task.state is State.RELEASING and _gone(task, now)]
     for task in passed:
         world.apply(TaskSeen(_again(task)) if task.controlled else TaskGone(task.uid))
 

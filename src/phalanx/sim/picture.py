@@ -13,6 +13,7 @@ from rich.text import Text
 from phalanx.model.axis import unit
 from phalanx.sim.life import life_key
 from phalanx.sim.simulator import Simulator
+from phalanx.world.views import nodes_of, tasks_on
 
 _COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red")
 
@@ -46,10 +47,9 @@ def board(simulator: Simulator) -> tuple[Row, ...]:
     world, cluster = simulator.world, simulator.cluster
     device = cluster.meter.device
     rows = []
-    for name, node in sorted(world.nodes.items()):
+    for name, node in sorted(nodes_of(world).items()):
         held = []
-        for uid in world.on_node.get(name, {}):
-            task = world.tasks[uid]
+        for task in tasks_on(world, name):
             amount = dict(task.shape.requests).get(device, 0) // unit(device)
             if amount:
                 life = cluster.lives[life_key(task)]

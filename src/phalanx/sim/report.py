@@ -14,6 +14,7 @@ from phalanx.sim.queue_report import QueueRun, Waiting, queue_reports, waiting
 from phalanx.sim.simulator import Simulator
 from phalanx.sim.steps import Steps
 from phalanx.sim.telling import short
+from phalanx.world.views import nodes_of
 
 #: Points of the line over time: as wide as a terminal of 80 columns allows.
 POINTS = 60
@@ -95,7 +96,7 @@ def report(simulator: Simulator, *, interrupted: bool = False, points: int = POI
         end=end,
         cycles=simulator.cycles,
         interrupted=interrupted,
-        nodes=len(simulator.world.nodes),
+        nodes=len(nodes_of(simulator.world)),
         gangs=len(lives),
         started=sum(life.started is not None for life in lives),
         finished=len(ends),

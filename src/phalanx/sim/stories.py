@@ -12,6 +12,7 @@ from phalanx.sim.scenario import read_scenario
 from phalanx.sim.simulator import Moment, Simulator
 from phalanx.sim.telling import told
 from phalanx.sim.timeline import timeline
+from phalanx.world.views import members_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _frames(simulator: Simulator) -> Iterator[Frame]:
 
 def _lack(simulator: Simulator, wait: Wait, rows: tuple[Row, ...]) -> Lack:
     world, device = simulator.world, simulator.cluster.meter.device
-    one = next(world.tasks[uid] for uid in world.members[wait.gang_key] if world.tasks[uid].node is None)
+    one = next(task for task in members_of(world, wait.gang_key) if task.node is None)
     each = dict(one.shape.requests).get(device, 0) // unit(device)
     free = {row.node: row.free for row in rows if row.free and row.ready}
     return Lack(max(wait.reason.wanted, 1) * each, free)

@@ -1,6 +1,10 @@
 """Views: what others read of the world. Nothing here changes it."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from phalanx.model.events import GroupsSeen
+from phalanx.model.node import Node
 from phalanx.model.task import Task
 from phalanx.world.world import World
 
@@ -8,6 +12,27 @@ from phalanx.world.world import World
 def task_of(world: World, uid: str) -> Task | None:
     """Return a task as the world has it; None: it is not there."""
     return world.tasks.get(uid)
+
+
+def tasks_of(world: World) -> Mapping[str, Task]:
+    """Return all tasks by uid, as they are at any time."""
+    return MappingProxyType(world.tasks)
+
+
+def nodes_of(world: World) -> Mapping[str, Node]:
+    """Return all nodes by name, as they are at any time."""
+    return MappingProxyType(world.nodes)
+
+
+def tasks_on(world: World, node: str) -> list[Task]:
+    """Return the tasks that take room on a node."""
+    return [world.tasks[uid] for uid in world.on_node.get(node, {})]
+
+
+def moved_to(world: World, uid: str) -> str | None:
+    """Return the node on which a place is kept for the successor of a task; None: nothing is kept."""
+    move = world.moves.places.get(uid)
+    return None if move is None else move.node
 
 
 def members_of(world: World, gang_key: str) -> list[Task]:

@@ -64,7 +64,7 @@ class Search:
         if not homeless.any() or (nobody and not session.snapshot.nodes.leaving.any()):
             return
         self._steps_left = SEARCHES * policy.search_steps
-        kinds = self._kinds(units, homeless)
+        kinds = session.once("kinds of the homeless", lambda: self._kinds(units, homeless))
         self._turn = _turn(session.snapshot.now, kinds, homeless)
         turns = take_turns(session, policy, units, homeless)
         walk = Walk(session, turns, kinds, lambda: self._hopeless(units, kinds))

@@ -112,9 +112,13 @@ def _no_room(session: Session, policy: Policy, request: Request, nodes: Int) -> 
 
 def complete(session: Session, units: Units) -> Bool:
     """Return the units all of whose tasks have a promise, and no place yet."""
-    found = all_of(units, (session.promise >= 0) & (session.place < 0))
-    found[list(units.holds)] = False
-    return found
+
+    def answer() -> Bool:
+        found = all_of(units, (session.promise >= 0) & (session.place < 0))
+        found[list(units.holds)] = False
+        return found
+
+    return session.once(("complete", id(units)), answer)
 
 
 def not_yet(session: Session, policy: Policy, units: Units) -> Bool:
