@@ -1,5 +1,6 @@
 """One cycle without I/O: compile, decide, check, assume. A cluster and a simulator both drive it."""
 
+import math
 from dataclasses import dataclass
 
 from phalanx.engine.decide import deliberate
@@ -17,6 +18,11 @@ ERROR_REST = 300.0
 TRIES_MAX = 4
 #: What queues have is measured by cycles: at least so often where use is remembered, because it changes shares.
 MEASURE_PERIOD = 60.0
+#: So long after a search that stopped early the next units have their turn of a whole search, though nothing changed.
+SEARCH_PERIOD = 60.0
+#: So often at most in a row: where nothing changes, every unit has had its turn after about as many cycles.
+SEARCHES_MAX = 60
+_SEARCH_ON = "a search stopped early"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,8 @@ class Loop:
         #: Whether its plan changed what queues have, and the history of use that it measured.
         self._changed = False
         self._measured: Usage | None = None
+        #: How many more cycles are due for the sake of searches that stopped early.
+        self._searches_left = 0
 
     @property
     def policy(self) -> Policy:
@@ -62,7 +70,13 @@ class Loop:
 
     def due(self, now: float) -> str | None:
         """Return why a decision is due; None: it is not. The one rule of when to decide, for cluster and simulator."""
-        return self.world.due(now) or ("what queues have is measured" if self._unmeasured(now) else None)
+        if self._unmeasured(now):
+            return self.world.due(now) or "what queues have is measured"
+        return self.world.due(now) or (_SEARCH_ON if now >= self._search_on_at else None)
+
+    @property
+    def _search_on_at(self) -> float:
+        return self.last.now + SEARCH_PERIOD if self.last is not None and self._searches_left else math.inf
 
     def _unmeasured(self, now: float) -> bool:
         """Tell whether the last cycle's figures of queues are old: it changed them itself, or long ago."""
@@ -75,7 +89,7 @@ class Loop:
     @property
     def next_due(self) -> float:
         """Return when a decision is due although nothing changes, measuring apart; infinity: never."""
-        return self.world.next_due
+        return min(self.world.next_due, self._search_on_at)
 
     def cycle(self, now: float, cause: str | None = None) -> Cycle:
         """Return what to do now, already charged in the world; the caller carries it out and confirms.
@@ -102,6 +116,9 @@ class Loop:
                     now, cause, self.policy, snapshot, decision.shares, decision.plan, decision.searches, tuple(broken)
                 )
                 self.last, self._measured = found, self.world.queues.usage
+                stopped = sum(search.stopped and not search.found for search in decision.searches)
+                most = self._searches_left - 1 if cause == _SEARCH_ON else SEARCHES_MAX
+                self._searches_left = min(stopped, most)
                 self._changed = any(isinstance(step, Bind | Evict) for step in found.plan.acts)
                 return found
         raise AssertionError("unreachable: the last try returns or raises")

@@ -1,5 +1,6 @@
 """Nobody starves behind the hopeless: a search that finds nothing leaves enough for those behind it."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -72,6 +73,28 @@ def test_who_needs_a_long_search_has_one_in_its_turn_however_many_hopeless_stand
     assert served(plan(behind(0, fair), policy), "fair")
     stage = Stage(behind(30, fair), policy)
     assert any(served(stage.cycle(f"{minute}m").plan, "fair") for minute in range(2, 22))
+
+
+def test_its_turn_comes_though_nothing_happens_in_the_cluster_and_the_looking_ends() -> None:
+    """A cycle is due a minute after a search that stopped early; when all had their turn, no more."""
+    fair, policy = "gang fair members=30 gpu=1 priority=5 created=2m", making_room(steps=200)
+    stage = Stage(behind(30, fair), policy)
+    stage.cycle("2m")
+    causes: list[str | None] = []
+    while (at := stage.loop.next_due) < math.inf and len(causes) < 100:
+        assert stage.loop.due(at - 1) is None
+        causes.append(stage.loop.due(at))
+        if served(stage.cycle(f"{at:g}s").plan, "fair"):
+            break
+    assert served(stage.loop.last.plan if stage.loop.last else plan(""), "fair")
+    assert set(causes) == {"a search stopped early"}
+    alone = Stage(behind(30, ""), policy)
+    alone.cycle("2m")
+    seen = 0
+    while (at := alone.loop.next_due) < math.inf:
+        alone.cycle(f"{at:g}s")
+        seen += 1
+        assert seen <= 60
 
 
 def test_a_search_that_stopped_early_says_so_and_after_how_many_steps() -> None:
