@@ -188,15 +188,21 @@ def credit(members: Iterable[Task]) -> tuple[int, dict[str, int]]:
     return len(there) + len(done), inside
 
 
-def piece_of(gang: Gang, members: Sequence[Task], shape_of: Callable[[Task], Shape]) -> Piece | None:
-    """Return what waits of a gang, given all its members; None when nothing does."""
+def piece_of(
+    gang: Gang, members: Sequence[Task], moved: Sequence[Task], shape_of: Callable[[Task], Shape]
+) -> Piece | None:
+    """Return what waits of a gang, given all its members; None when nothing does.
+
+    `moved`: members as they ran before they were asked to go to another place. They are on their way there.
+    """
     pending = [task for task in members if task.state is State.PENDING]
     if not pending:
         return None
     tasks = tuple(sorted(pending, key=lambda task: (task.created, task.name, task.uid)))
-    running, inside = credit(members)
+    there = [*members, *moved]
+    running, inside = credit(there)
     shapes = tuple(shape_of(task) for task in tasks)
-    return Piece(gang, tasks, shapes, running, inside, present=sum(task.state in THERE for task in members))
+    return Piece(gang, tasks, shapes, running, inside, present=sum(task.state in THERE for task in there))
 
 
 def _beside(finished: Task, running: Task) -> bool:

@@ -39,8 +39,15 @@ class RunningRows:
         #: The last table and its shapes, for an axis.
         self._kept: tuple[Axis, RunningTable, list[Shape]] | None = None
 
-    def put(self, gang: Gang, here: Sequence[tuple[Task, Shape]], members: Sequence[Task], queue: str | None) -> None:
-        """Replace the piece of one gang: its tasks on nodes, of all its members."""
+    def put(
+        self,
+        gang: Gang,
+        here: Sequence[tuple[Task, Shape]],
+        members: Sequence[Task],
+        queue: str | None,
+        moved: int = 0,
+    ) -> None:
+        """Replace the piece of one gang: its tasks on nodes, of all its members; so many more are being moved."""
         if not here:
             self.drop(gang.key)
             return
@@ -49,8 +56,9 @@ class RunningRows:
         piece = _piece(gang, here, {"": counted} | inside, queue)
         behind = left_behind(members)
         # A member whose bind is on its way is not there yet: if it never starts, the gang is split and lost nobody.
-        began = counted - sum(task.state is State.BINDING for task in members)
-        seen, lost = self._history.get(gang.key, (began, behind or _absent(gang, members, counted)))
+        # A member that is moved is not lost: its place is kept.
+        began = counted + moved - sum(task.state is State.BINDING for task in members)
+        seen, lost = self._history.get(gang.key, (began, behind or _absent(gang, members, counted + moved)))
         lost = bool(piece.missing) and (lost or began < seen)
         self._history[gang.key] = (max(seen, began) if piece.missing else began, lost)
         split = bool(piece.missing) and behind and gang.hold is None and not _on_the_way(members)

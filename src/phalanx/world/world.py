@@ -365,6 +365,6 @@ class World:
         # What is kept for those who are moved is theirs, wherever they are.
         queue = self.queues.put(key, said, gang, [*unfinished, *moved])
         members = [self.tasks[uid] for uid in self.members[key]]
-        self._gang_rows.put(key, piece_of(gang, members, self.shape_of), queue)
+        self._gang_rows.put(key, piece_of(gang, members, moved, self.shape_of), queue)
         here = [(task, self.shape_of(task)) for task in unfinished if task.state in THERE]
-        self._running_rows.put(gang, here, members, queue)
+        self._running_rows.put(gang, here, members, queue, moved=len(moved))

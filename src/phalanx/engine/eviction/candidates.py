@@ -98,7 +98,9 @@ def may_leave(session: Session, policy: Policy, unit: Unit) -> Bool:
     found, table = candidates_of(session), session.residents
     gang = unit.gang
     evicted = session.evicted[: len(table)] > 0
-    barred = (table.budget == OVERBUDGETED) | evicted
+    # A promise that was given up, or has landed, in this cycle is there no more.
+    void = (table.task >= 0) & (np.append(session.promise, -1)[table.task] != table.node)
+    barred = (table.budget == OVERBUDGETED) | evicted | void
     for plugin in policy.victims:
         barred |= ~plugin.mask(session, gang)
     # A gang that gets a place in this plan loses no task in the same plan: the new task would be without the others.

@@ -11,7 +11,7 @@ from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Lack, Unit, Units, leading
 from phalanx.engine.waiting.kinds import ALONE, kinds_of
-from phalanx.engine.waiting.order import asked, take_turns
+from phalanx.engine.waiting.order import asked, none_of, take_turns
 from phalanx.engine.waiting.promises import not_yet
 from phalanx.engine.waiting.walk import Walk
 from phalanx.model.axis import Bool, Int
@@ -31,6 +31,9 @@ class Allocation:
         self.blocked: int | None = None
         #: [gang]: its minimum found no place. Growth of one that has not its minimum would split it.
         self._without = np.zeros(len(session.snapshot.gangs), np.bool_)
+        # A minimum that has its turn later, since its promise is disputed.
+        later = ~units.growth & ~only & none_of(units, session.place >= 0)
+        self._without[units.gang[later]] = True
         self._waits_for_place = not_yet(session, policy, units)
         self._kinds = self._kinds_of_units()
         self._noting = [(plugin, plugin.minds(session, units)) for plugin in policy.noting]
