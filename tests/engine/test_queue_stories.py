@@ -276,7 +276,7 @@ def test_only_as_many_nodes_are_kept_as_are_needed_and_only_for_what_can_ever_fi
         """,
         """
         wait big 1 full: 0/3 nodes: 3 short of nvidia.com/gpu (most free on one node: 4 of 8); it has waited 8.0 h, so \
-nobody overtakes it any more: 1 node is kept for it
+no younger gang overtakes it: 1 node is kept for it
         wait huge 1 never: …
         bind small n1
         """,
@@ -298,7 +298,7 @@ def test_nodes_are_kept_for_the_oldest_gang_of_a_queue_alone() -> None:
         """,
         """
         wait old 1 full: 0/3 nodes: 3 short of nvidia.com/gpu (most free on one node: 4 of 8); it has waited 8.0 h, so \
-nobody overtakes it any more: 1 node is kept for it
+no younger gang overtakes it: 1 node is kept for it
         wait less 1 full: …
         bind small n2
         """,

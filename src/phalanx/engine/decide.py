@@ -54,6 +54,6 @@ def deliberate(snapshot: Snapshot, policy: Policy) -> Decision:
     if contested.any():
         land(session, policy, units, contested & all_of(units, session.promise >= 0))
     if policy.takes:
-        keep(session, units)
+        keep(session, policy, units)
         give_up(session, units)
     return Decision(Plan(snapshot.now, steps_of(session, policy)), shares, tuple(session.searches))

@@ -99,7 +99,8 @@ def may_leave(session: Session, policy: Policy, unit: Unit) -> Bool:
     gang = unit.gang
     evicted = session.evicted[: len(table)] > 0
     # A promise that was given up, or has landed, in this cycle is there no more.
-    void = (table.task >= 0) & (np.append(session.promise, -1)[table.task] != table.node)
+    there = np.where(session.given_up > 0, -1, session.promise)
+    void = (table.task >= 0) & (np.append(there, -1)[table.task] != table.node)
     barred = (table.budget == OVERBUDGETED) | evicted | void
     for plugin in policy.victims:
         barred |= ~plugin.mask(session, gang)

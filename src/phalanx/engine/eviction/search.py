@@ -57,7 +57,7 @@ class Search:
     def run(self) -> None:
         """Try every unit once, in order."""
         session, policy, units = self.session, self.policy, self.session.units
-        keep(session, units)
+        keep(session, policy, units)
         homeless = none_of(units, session.place >= 0) & session.snapshot.gangs.evicts[units.gang]
         homeless[list(units.holds)] = False
         nobody = not len(session.snapshot.running) and not (session.promise >= 0).any()

@@ -12,7 +12,7 @@ from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Taken, Unit, Units
 from phalanx.engine.waiting.order import all_of, none_of, waiting_units
 from phalanx.model.axis import Bool, Int
-from phalanx.model.plan import Code
+from phalanx.model.plan import Code, Reason
 
 #: So long after a place was promised, and with nothing leaving its node any more, the promise is given up.
 PATIENCE = 600.0
@@ -139,13 +139,19 @@ def not_yet(session: Session, policy: Policy, units: Units) -> Bool:
     return found & none_of(units, roomy[tasks])
 
 
-def keep(session: Session, units: Units) -> None:
+def keep(session: Session, policy: Policy, units: Units) -> None:
     """Let units keep the places that are promised to them: nobody makes room for them elsewhere.
 
     The places are charged to them already, and so are their queues: it is only noted that they need no other.
     """
     for index in np.flatnonzero(complete(session, units)).tolist():
-        mine = units.unit(index).tasks
+        mine, gang = units.unit(index).tasks, int(units.gang[index])
+        # The minimum of a gang may have taken the place of its growth.
+        if session.served[gang] and units.growth[index] and _why_not(session, policy, gang) is not None:
+            why = "the minimum of its gang took the place"
+            session.release(mine, why)
+            session.wait(units.gang[[index]], [Reason(Code.FULL, why)])
+            continue
         session.write(session.place, mine, session.promise[mine])
         session.write(session.served, session.snapshot.tasks.gang[mine[:1]], 1)
         session.log.append(Promised(mine, session.promise[mine]))
