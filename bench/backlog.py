@@ -27,7 +27,7 @@ from phalanx.policy.load import load_policy
 from phalanx.world.world import World
 
 GPUS = 8
-ROUNDS = 5
+ROUNDS = 3
 
 #: Name, nodes, queues, waiting gangs, members of each, shapes, priorities, and whether single equal pods wait.
 ROWS = {
