@@ -34,7 +34,8 @@ class Reclaim:
 
     def run(self, session: Session, policy: Policy) -> None:
         """Try every unit that still waits, in order."""
-        Search(session, policy, self.name, self._attempt, nothing_to_reclaim).run()
+        # An attempt asks for the same rights, so that thousands of claims do not look at everybody after each other.
+        Search(session, policy, self.name, self._attempt, nothing_to_reclaim, patience=1).run()
 
     def _attempt(self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, steps: Steps) -> bool:
         """Make room for one unit."""

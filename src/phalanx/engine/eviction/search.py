@@ -50,6 +50,8 @@ class Search:
     action: str
     attempt: Attempt
     hopeless: Hopeless
+    #: After so many attempts in vain in one state of the books it is asked who is hopeless; 0: before the first.
+    patience: int = 0
     _steps_left: int = field(init=False, default=0)
     #: [unit]: it gets a whole search in this cycle, whatever was searched before.
     _turn: Bool = field(init=False, default_factory=lambda: np.zeros(0, np.bool_))
@@ -67,7 +69,7 @@ class Search:
         kinds = session.once("kinds of the homeless", lambda: self._kinds(units, homeless))
         self._turn = _turn(session.snapshot.now, kinds, homeless)
         turns = take_turns(session, policy, units, homeless)
-        walk = Walk(session, turns, kinds, lambda: self._hopeless(units, kinds))
+        walk = Walk(session, turns, kinds, lambda: self._hopeless(units, kinds), self.patience)
         while len(line := walk.line()):
             count = walk.front(line)
             if not count:
