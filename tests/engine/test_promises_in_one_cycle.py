@@ -61,3 +61,23 @@ def test_growth_that_has_no_promise_waits_for_the_minimum_of_every_subgroup() ->
     assert stage.cycle("0s").broken == ()
     assert stage.cycle("1m").broken == ()
     assert {stage.pod(name).node is not None for name in ("g-a-0", "g-b-0", "g-b-1")} == {True}
+
+
+def test_a_minimum_that_takes_the_place_of_its_own_growth_ends_that_promise() -> None:
+    """Two of g must start together, and only on n1 are two GPUs free: one of them was promised to its third task."""
+    stage = Stage(
+        """
+        node  n1   gpu=2
+        node  n2   gpu=1
+        pod   low  gpu=1 on=n2 priority=50
+        gang  g    members=3 minimum=2 gpu=1
+        """,
+        policy_of(PREEMPT),
+    )
+    stage.change("g-2", nominated="n1")
+    stage.check(
+        "0s",
+        "bind g-0 n1\nbind g-1 n1\nwait g 1 full: 0/2 nodes: …\nrelease g-2 n1: the minimum of its gang took the place",
+    )
+    stage.lose("low")
+    stage.check("1m", "bind g-2 n2")
