@@ -2,33 +2,48 @@
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
-
-from cyclopts import App, CycloptsError
+from typing import TYPE_CHECKING
 
 from phalanx import __version__
+from phalanx.cli.commands import COMMANDS, SUMMARY, page, unfolded
 from phalanx.cli.output import Mistake, complain
 
-#: Modules that register a command each, in the order of `--help`.
-_COMMANDS = ("plan", "simulate", "demo", "policy", "queues", "run", "playground", "install")
+if TYPE_CHECKING:
+    from cyclopts import App
 
 OURS, THEIRS, INTERRUPTED = 1, 2, 130
 
 
-def app(wanted: str | None = None) -> App:
+def app(wanted: str | None = None) -> "App":
     """Return the command line: the one command that is wanted, so that nobody waits for the others; else all."""
+    # Here and not above: it takes a tenth of a second to load, and the first page of help needs none of it.
+    from cyclopts import App  # noqa: PLC0415
+
     phalanx = App(
         name="phalanx",
         version=__version__,
         # Ctrl-C is caught below, once for all commands.
         suppress_keyboard_interrupt=False,
-        help="All together, or not at all: an AI-native workload scheduler for Kubernetes.",
+        help=SUMMARY,
+        # Our help is plain sentences; to draw Markdown costs as much time as all the rest of a page.
+        help_format="plaintext",
     )
-    for name in [wanted] if wanted in _COMMANDS else _COMMANDS:
+    for name in [wanted] if wanted in COMMANDS else COMMANDS:
         import_module(f"phalanx.cli.{name}").register(phalanx)
+    _unfold(phalanx)
     return phalanx
+
+
+def _unfold(command: "App") -> None:
+    """Make each paragraph of a command's help one line: a terminal folds it at its own width."""
+    function = command.default_command
+    if function is not None:
+        function.__doc__ = unfolded(function.__doc__ or "")
+    for name in command:
+        if not name.startswith("-"):
+            _unfold(command[name])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,9 +56,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Mistake as mistake:
         complain(str(mistake))
         return THEIRS
-    except CycloptsError as error:
-        complain(" ".join(str(error).split()))
-        return THEIRS
     except BrokenPipeError:
         # Whoever read our output has seen enough. Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -52,17 +64,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except Exception as error:  # noqa: BLE001 (the last resort: whatever it is, it is ours)
         if os.environ.get("PHALANX_DEBUG"):
+            import traceback  # noqa: PLC0415 (nobody else needs it)
+
             traceback.print_exc()
         complain(f"internal error: {_one_line(error)} (set PHALANX_DEBUG=1 for the traceback)")
         return OURS
 
 
 def _run(arguments: Sequence[str]) -> int:
-    status = app(next(iter(arguments), None))(
-        arguments, exit_on_error=False, print_error=False, result_action="return_value"
-    )
+    match arguments:
+        case [] | ["--help" | "-h"]:
+            status: object = print(page(), end="")
+        case ["--version"]:
+            status = print(__version__)
+        case [wanted, *_]:
+            status = _command(wanted, arguments)
     sys.stdout.flush()
     return status if isinstance(status, int) else 0
+
+
+def _command(wanted: str, arguments: Sequence[str]) -> object:
+    from cyclopts import CycloptsError  # noqa: PLC0415 (as above)
+
+    try:
+        return app(wanted)(arguments, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        raise Mistake(" ".join(str(error).split())) from None
 
 
 def _one_line(error: Exception) -> str:

@@ -5,11 +5,6 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from phalanx.cli.output import Mistake
-from phalanx.engine.policy import Policy
-from phalanx.policy.advice import warnings
-from phalanx.policy.load import PolicyError, load_policy, preset_names, preset_text
-from phalanx.policy.registry import ACTIONS, PLUGINS, offered, origin, package
-from phalanx.policy.show import resolved
 
 
 def register(app: App) -> None:
@@ -35,12 +30,10 @@ def show(
     list_
         List the presets, the plugins (built in and by entry point) and the actions instead.
     """
-    if list_:
-        print(_listed(), end="")
-    elif policy in preset_names():
-        print(preset_text(policy), end="")
-    else:
-        print(resolved(_loaded(policy)), end="")
+    # Plugins and the engine are loaded only now: `phalanx policy --help` does without.
+    from phalanx.cli import policies  # noqa: PLC0415
+
+    print(policies.listed() if list_ else policies.shown(policy), end="")
 
 
 def check(*files: str) -> None:
@@ -53,55 +46,6 @@ def check(*files: str) -> None:
     """
     if not files:
         raise Mistake("policy check: name at least one policy file")
-    mistakes: list[str] = []
-    for file in files:
-        try:
-            policy = load_policy(file)
-        except PolicyError as error:
-            mistakes.append(str(error))
-            continue
-        print(f"{file}: ok")
-        for line in [*_origins(policy), *(f"warning: {warning}" for warning in warnings(policy))]:
-            print(f"  {line}")
-    if mistakes:
-        raise Mistake("\n".join(mistakes))
+    from phalanx.cli import policies  # noqa: PLC0415 (as above)
 
-
-def _loaded(name: str) -> Policy:
-    try:
-        return load_policy(name)
-    except PolicyError as error:
-        raise Mistake(str(error)) from None
-
-
-def _origins(policy: Policy) -> list[str]:
-    """Say which plugins are built in and which come from where."""
-    by_origin: dict[str, list[str]] = {}
-    for weighted in policy.plugins:
-        by_origin.setdefault(origin(weighted.plugin.name), []).append(weighted.plugin.name)
-    own_first = sorted(by_origin.items(), key=lambda item: item[0] != "built in")
-    return [f"{where}: {', '.join(names)}" for where, names in own_first]
-
-
-def _listed() -> str:
-    """Return everything that a policy file can name."""
-    presets = [(name, preset_text(name).partition("\n")[0].lstrip("# ")) for name in preset_names()]
-    others = [
-        (name, "ignored: a built-in has this name" if name in PLUGINS else ", ".join(map(package, points)))
-        for name, points in offered().items()
-    ]
-    tables = {
-        "presets": presets,
-        "plugins, built in": [(name, _first_line(cls)) for name, cls in PLUGINS.items()],
-        "plugins, by entry point": others or [("none", "")],
-        "actions": [(name, _first_line(cls)) for name, cls in ACTIONS.items()],
-    }
-    text = ""
-    for title, rows in tables.items():
-        width = max(len(name) for name, _ in rows)
-        text += f"{title}\n" + "".join(f"  {name:{width}}  {what}".rstrip() + "\n" for name, what in rows)
-    return text
-
-
-def _first_line(cls: type) -> str:
-    return (cls.__doc__ or "").partition("\n")[0]
+    policies.check(files)
