@@ -21,11 +21,11 @@ check: $(VENV)/.dev lint      ## format, lint, types, architecture, fast tests: 
 	$(BIN)/pytest -n 2 -q -m "not slow" $(PYTEST_ARGS)
 
 bench: $(VENV)/.dev           ## ratios against an honest per-task loop, measured in one run
-	@$(BIN)/python bench/decisions.py
-	@$(BIN)/python bench/shares.py
-	@$(BIN)/python bench/queue_order.py
-	@$(BIN)/python bench/making_room.py
-	@$(BIN)/python bench/backlog.py
+	@$(BIN)/python -m bench.decisions
+	@$(BIN)/python -m bench.shares
+	@$(BIN)/python -m bench.queue_order
+	@$(BIN)/python -m bench.making_room
+	@$(BIN)/python -m bench.backlog
 
 bench-cluster: $(VENV)/.dev   ## Phalanx and others on real control planes: QUICK=1, PEERS=all, SIZES=1000x4000,…
 	@$(BIN)/python -m bench.cluster

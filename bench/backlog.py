@@ -1,4 +1,4 @@
-"""`python bench/backlog.py`: cycles of a full cluster in which (almost) nothing can be decided, and peak memory.
+"""`python -m bench.backlog`: cycles of a full cluster in which (almost) nothing can be decided, and peak memory.
 
 Each row: the world is compiled and decided once, then one pod's event arrives, and the cycle after it is timed:
 compile, decide, check. `--before PATH` runs the same rows with the package of another checkout (its `src` folder),

@@ -1,7 +1,7 @@
 """A large cluster as manifests on disk: 5,000 nodes, and 10,000 pending pods in 1,250 gangs of 8.
 
-python bench/big_manifests.py            writes them to a temporary folder and plans them with --timings
-python bench/big_manifests.py FOLDER     writes them there and keeps them
+python -m bench.big_manifests            writes them to a temporary folder and plans them with --timings
+python -m bench.big_manifests FOLDER     writes them there and keeps them
 """
 
 import sys

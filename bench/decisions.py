@@ -21,8 +21,8 @@ from phalanx.model.node import Node
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Shape, Task
 from phalanx.policy.load import load_policy
-from phalanx.testing.greedy import one_at_a_time
 from phalanx.world.world import World
+from tests.oracles.greedy import one_at_a_time
 
 POLICY = load_policy("default")
 GIB = 2**30

@@ -1,4 +1,4 @@
-"""`python bench/making_room.py`: what it costs to make room, each figure of one decision on a world that is compiled.
+"""`python -m bench.making_room`: what it costs to make room, each figure of one decision on a world that is compiled.
 
 There is no peer to run beside it here; what others need is in docs/benchmarks.md. The exponent of the second table
 says how the cost grows with the cluster: 1 is linear.

@@ -15,8 +15,8 @@ from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
 from phalanx.model.queue import UNLIMITED, Queue, Terms
 from phalanx.model.queue_table import QueueTable
 from phalanx.model.usage import Memory
-from phalanx.testing import division_oracle as oracle
-from phalanx.testing.queue_tables import Use, queue_table
+from tests.oracles import division_oracle as oracle
+from tests.oracles.queue_tables import Use, queue_table
 
 GIB = 2**30
 #: What one unit of a queue's terms is, per resource.

@@ -22,7 +22,6 @@ from bench.cluster.settings import Settings, Size, settings
 from bench.cluster.starting import measure_start
 from bench.cluster.stream import measure_stream
 from bench.cluster.tables import backlog_table, reclaim_table, start_table, stream_table
-
 from phalanx.kube.local import LocalError
 
 

@@ -11,7 +11,6 @@ from bench.cluster.kernel import cpu_seconds, peak_memory
 from bench.cluster.running import running
 from bench.cluster.settings import Size
 from bench.cluster.watching import PLACEHOLDER, BoundPods
-
 from phalanx.kube.local import ControlPlane, node_manifest
 from phalanx.kube.local.processes import Processes
 from phalanx.kube.local.progress import Progress

@@ -11,7 +11,6 @@ from typing import Any
 
 from bench.cluster.building import Source, build
 from bench.cluster.contenders import Contender
-
 from phalanx.kube.local import ControlPlane
 from phalanx.testing.objects import Manifest, create_all, pod_manifest
 

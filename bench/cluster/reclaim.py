@@ -17,7 +17,6 @@ from bench.cluster.kernel import cpu_seconds, peak_memory
 from bench.cluster.reclaimers import Reclaimer
 from bench.cluster.running import running
 from bench.cluster.watching import BoundPods
-
 from phalanx.kube.client import MERGE_PATCH, Client
 from phalanx.kube.local import ControlPlane
 from phalanx.kube.local.processes import Processes

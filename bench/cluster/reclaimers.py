@@ -6,7 +6,6 @@ from pathlib import Path
 
 from bench.cluster import peers
 from bench.cluster.contenders import Commands, python
-
 from phalanx.kube.local import ControlPlane
 from phalanx.kube.playground import grant
 from phalanx.testing.objects import Manifest, create_all, pod_manifest

@@ -15,7 +15,6 @@ from bench.cluster.kernel import cpu_seconds, memory, peak_memory
 from bench.cluster.running import running
 from bench.cluster.settings import Size
 from bench.cluster.watching import BoundPods
-
 from phalanx.kube.local import ControlPlane
 from phalanx.testing.objects import Manifest, list_all, pod_manifest
 

@@ -11,7 +11,6 @@ from bench.cluster.contenders import GANG, Contender
 from bench.cluster.kernel import cpu_seconds
 from bench.cluster.running import running
 from bench.cluster.watching import BoundPods
-
 from phalanx.kube.client import Client
 from phalanx.kube.local import ControlPlane
 from phalanx.kube.local.progress import Progress

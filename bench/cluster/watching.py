@@ -12,7 +12,7 @@ import aiohttp
 import msgspec
 
 from phalanx.kube.credentials import load_access
-from phalanx.testing.background import beside
+from tests.faults.background import beside
 
 _BOUND = {"fieldSelector": "spec.nodeName!="}
 #: The server sends names alone: the watch must not cost what it measures.

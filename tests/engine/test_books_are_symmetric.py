@@ -16,9 +16,9 @@ from phalanx.engine.session.session import Mark, Session
 from phalanx.model.events import Event
 from phalanx.model.snapshot import Occupancy, Snapshot
 from phalanx.plugin_api import Column, Int, Plugin, Request, When
-from phalanx.testing.crowds import crowded
-from phalanx.testing.room import NOW, ROOM, world_of
 from phalanx.testing.strategies import clusters
+from tests.oracles.crowds import crowded
+from tests.oracles.room import NOW, ROOM, world_of
 
 #: (node, shape): pods here, leaving, promised.
 Counts: TypeAlias = dict[tuple[int, int], list[int]]

@@ -9,9 +9,9 @@ from phalanx.engine import invariants
 from phalanx.engine.invariants import Violation
 from phalanx.model.plan import Bind, Code, Evict, Nominate, Plan, Reason, Release, Step, Wait
 from phalanx.model.task import Hold, State
-from phalanx.testing.room import ROOM
 from phalanx.testing.stage import Stage
 from phalanx.world.gangs import gang_key
+from tests.oracles.room import ROOM
 
 HOLD = Hold("spec.schedulingGates", "waits for its gates")
 

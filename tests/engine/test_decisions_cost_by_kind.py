@@ -15,8 +15,8 @@ from phalanx.model.node import Node
 from phalanx.model.queue import Queue, Terms
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Shape, State, Task
-from phalanx.testing.room import NOW, ROOM, world_of
 from phalanx.world.world import World
+from tests.oracles.room import NOW, ROOM, world_of
 
 GPU = "nvidia.com/gpu"
 

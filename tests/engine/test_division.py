@@ -12,9 +12,9 @@ from phalanx.model.axis import GPU, SUM_MAX, Int
 from phalanx.model.queue import Queue, Terms
 from phalanx.model.queue_table import QueueTable
 from phalanx.model.usage import Memory
-from phalanx.testing import division_oracle as oracle
-from phalanx.testing.queue_strategies import HUGE, HUGE_WEIGHTS, queue_tables
-from phalanx.testing.queue_tables import Use, queue_table
+from tests.oracles import division_oracle as oracle
+from tests.oracles.queue_strategies import HUGE, HUGE_WEIGHTS, queue_tables
+from tests.oracles.queue_tables import Use, queue_table
 
 
 def filled(amount: int, low: list[int], high: list[int], weight: list[int], grain: int = 1) -> list[int]:

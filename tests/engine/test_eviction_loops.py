@@ -3,8 +3,8 @@
 import pytest
 
 from phalanx.model.plan import Evict, Nominate
-from phalanx.testing.room import ROOM
 from phalanx.testing.scenario import plan
+from tests.oracles.room import ROOM
 
 LOOPS = {
     "a share that takes another queue's quota": """

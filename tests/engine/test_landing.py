@@ -11,9 +11,9 @@ from phalanx.model.gang import Membership
 from phalanx.model.node import Node
 from phalanx.model.plan import Release
 from phalanx.model.task import Shape, State, Task
-from phalanx.testing.crowds import Wish, crowded
-from phalanx.testing.room import CONSOLIDATE, PREEMPT, RECLAIM, policy_of, world_of
 from phalanx.world.world import World
+from tests.oracles.crowds import Wish, crowded
+from tests.oracles.room import CONSOLIDATE, PREEMPT, RECLAIM, policy_of, world_of
 
 GPU = "nvidia.com/gpu"
 ALL = policy_of(CONSOLIDATE, RECLAIM, PREEMPT)

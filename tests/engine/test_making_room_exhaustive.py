@@ -15,13 +15,13 @@ from phalanx.model.events import BudgetSeen, Event, TaskSeen
 from phalanx.model.plan import Evict, Nominate
 from phalanx.model.selectors import LabelSelector, Requirement
 from phalanx.model.task import Task
-from phalanx.testing import exhaustive
-from phalanx.testing.crowds import GPU, contested, pieces
-from phalanx.testing.exhaustive import Amounts, Leaving, gang_name, requests
-from phalanx.testing.rights_by_hand import books
-from phalanx.testing.room import CONSOLIDATE, PREEMPT, RECLAIM, TAKING, policy_of, shares, world_of
 from phalanx.testing.scenario import plan
 from phalanx.world.world import World
+from tests.oracles import exhaustive
+from tests.oracles.crowds import GPU, contested, pieces
+from tests.oracles.exhaustive import Amounts, Leaving, gang_name, requests
+from tests.oracles.rights_by_hand import books
+from tests.oracles.room import CONSOLIDATE, PREEMPT, RECLAIM, TAKING, policy_of, shares, world_of
 
 #: These clusters are costly to draw, and many of them ask no question.
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])

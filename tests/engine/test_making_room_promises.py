@@ -19,12 +19,14 @@ from phalanx.model.outcome import Bound, Result
 from phalanx.model.plan import Bind, Evict, Nominate, Plan, Wait
 from phalanx.model.task import Shape, State, Task
 from phalanx.sim.cycles import PERIOD, carry_out, play, release
-from phalanx.testing import exhaustive
-from phalanx.testing.crowds import GPU, Wish, crowded
-from phalanx.testing.exhaustive import gang_name, requests
-from phalanx.testing.manners import faults
-from phalanx.testing.rights_by_hand import Books, books
-from phalanx.testing.room import (
+from phalanx.testing.scenario import plan as scenario_plan
+from phalanx.world.world import World
+from tests.oracles import exhaustive
+from tests.oracles.crowds import GPU, Wish, crowded
+from tests.oracles.exhaustive import gang_name, requests
+from tests.oracles.manners import faults
+from tests.oracles.rights_by_hand import Books, books
+from tests.oracles.room import (
     CONSOLIDATE,
     NOW,
     PREEMPT,
@@ -36,9 +38,7 @@ from phalanx.testing.room import (
     units_of,
     world_of,
 )
-from phalanx.testing.scenario import plan as scenario_plan
-from phalanx.testing.takings import Taking, retold, takings
-from phalanx.world.world import World
+from tests.oracles.takings import Taking, retold, takings
 
 ALL = policy_of(CONSOLIDATE, RECLAIM, PREEMPT, STALE)
 #: These clusters are costly to draw, and many of them ask no question.

@@ -1,7 +1,7 @@
 """Who makes room for whom, between queues and inside one: whole plans, cycle by cycle."""
 
-from phalanx.testing.room import ROOM
 from phalanx.testing.scenario import check
+from tests.oracles.room import ROOM
 
 
 def test_a_team_takes_back_its_share_and_no_more() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from phalanx.testing import check
-from phalanx.testing.room import CONSOLIDATE, PREEMPT, ROOM, making_room, policy_of
 from phalanx.testing.scenario import plan
+from tests.oracles.room import CONSOLIDATE, PREEMPT, ROOM, making_room, policy_of
 
 ROOM_OF_FEW_STEPS = making_room(steps=300)
 

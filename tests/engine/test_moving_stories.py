@@ -1,7 +1,7 @@
 """Who is moved, who is repaired, and that nobody leaves in vain: whole plans, cycle by cycle."""
 
-from phalanx.testing.room import ROOM, making_room
 from phalanx.testing.scenario import check
+from tests.oracles.room import ROOM, making_room
 
 FRAGMENTED = """
     node  n1..n2  gpu=2

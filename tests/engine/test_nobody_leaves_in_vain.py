@@ -17,11 +17,11 @@ from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release
 from phalanx.model.selectors import HostPort
 from phalanx.model.task import State, Task
 from phalanx.sim.cycles import carry_out, release
-from phalanx.testing.crowds import crowded
-from phalanx.testing.exhaustive import gang_name
-from phalanx.testing.room import CONSOLIDATE, PREEMPT, RECLAIM, STALE, policy_of, world_of
 from phalanx.testing.stage import Stage
 from phalanx.world.world import World
+from tests.oracles.crowds import crowded
+from tests.oracles.exhaustive import gang_name
+from tests.oracles.room import CONSOLIDATE, PREEMPT, RECLAIM, STALE, policy_of, world_of
 
 RUNS = int(os.environ.get("RUNS") or 60)
 FEW = settings(max_examples=RUNS, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])

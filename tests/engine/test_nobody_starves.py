@@ -13,11 +13,12 @@ from phalanx.model.gang import Membership
 from phalanx.model.plan import Plan
 from phalanx.model.task import Shape, State, Task
 from phalanx.sim.cycles import play
-from phalanx.testing import exhaustive, plan
-from phalanx.testing.crowds import GPU, contested
-from phalanx.testing.exhaustive import gang_name, requests
-from phalanx.testing.room import NOW, PREEMPT, making_room, policy_of, world_of
+from phalanx.testing import plan
 from phalanx.testing.stage import Stage
+from tests.oracles import exhaustive
+from tests.oracles.crowds import GPU, contested
+from tests.oracles.exhaustive import gang_name, requests
+from tests.oracles.room import NOW, PREEMPT, making_room, policy_of, world_of
 
 #: These clusters are costly to draw, and many of them ask no question.
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])

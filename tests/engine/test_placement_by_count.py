@@ -14,9 +14,9 @@ from phalanx.engine.session.request import Request
 from phalanx.model.axis import Int
 from phalanx.model.events import Event
 from phalanx.policy.load import load_policy
-from phalanx.testing.greedy import greedy, one_at_a_time
 from phalanx.testing.strategies import clusters
 from phalanx.world.world import World
+from tests.oracles.greedy import greedy, one_at_a_time
 
 rooms = st.lists(st.integers(0, 5), min_size=1, max_size=6)
 

@@ -2,8 +2,8 @@
 
 from phalanx.model.task import State
 from phalanx.testing import check_run
-from phalanx.testing.room import PREEMPT, policy_of
 from phalanx.testing.stage import Stage
+from tests.oracles.room import PREEMPT, policy_of
 
 BACKFILL = policy_of("{name: backfill}", PREEMPT)
 

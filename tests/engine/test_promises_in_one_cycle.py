@@ -1,7 +1,7 @@
 """What one cycle does to a promise: it is given up once, and its gang's growth never takes the minimum's place."""
 
-from phalanx.testing.room import PREEMPT, policy_of
 from phalanx.testing.stage import Stage
+from tests.oracles.room import PREEMPT, policy_of
 
 POLICY = policy_of(PREEMPT)
 

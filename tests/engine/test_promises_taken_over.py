@@ -3,8 +3,8 @@
 import pytest
 
 from phalanx.testing import check_run
-from phalanx.testing.room import PREEMPT, RECLAIM, policy_of
 from phalanx.testing.stage import Stage
+from tests.oracles.room import PREEMPT, RECLAIM, policy_of
 
 POLICY = policy_of(RECLAIM, PREEMPT)
 

@@ -1,8 +1,8 @@
 """Ways to make room that the fair order of victims does not show: whole plans."""
 
 from phalanx.policy.load import parse_policy
-from phalanx.testing.room import ROOM
 from phalanx.testing.scenario import check
+from tests.oracles.room import ROOM
 
 TAKING = parse_policy(
     "{extends: default, actions: [{name: allocate}, {name: reclaim, arguments: {moving: false}}]}", "taking"

@@ -2,8 +2,8 @@
 
 from phalanx.model.selectors import LabelSelector, PodTerm, Requirement
 from phalanx.testing import check, check_run
-from phalanx.testing.room import ROOM
 from phalanx.testing.stage import Stage
+from tests.oracles.room import ROOM
 
 
 def test_who_has_the_port_leaves_for_the_more_important_who_then_gets_it() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from phalanx.engine.policy import Policy, Weighted
 from phalanx.plugin_api import PODS, Code, Column, Int, Plugin, Reason, Request, Session, Snapshot, Taken, Unit
 from phalanx.testing import check, check_run
-from phalanx.testing.room import ROOM
+from tests.oracles.room import ROOM
 
 
 def with_plugin(plugin: Plugin) -> Policy:

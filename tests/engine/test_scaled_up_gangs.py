@@ -2,9 +2,9 @@
 
 from phalanx.model.plan import Evict
 from phalanx.testing import check, check_run
-from phalanx.testing.room import ROOM
 from phalanx.testing.scenario import run_text
 from phalanx.testing.stage import Stage
+from tests.oracles.room import ROOM
 
 
 def test_a_gang_that_grew_beyond_what_there_is_runs_on() -> None:

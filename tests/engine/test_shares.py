@@ -16,9 +16,9 @@ from phalanx.model.axis import Int
 from phalanx.model.queue import Queue, Terms
 from phalanx.model.queue_table import QueueTable
 from phalanx.model.usage import Memory
-from phalanx.testing import division_oracle as oracle
-from phalanx.testing.queue_strategies import queue_tables, richer, taken_apart
-from phalanx.testing.queue_tables import Use, queue_table, queue_tree, whole
+from tests.oracles import division_oracle as oracle
+from tests.oracles.queue_strategies import queue_tables, richer, taken_apart
+from tests.oracles.queue_tables import Use, queue_table, queue_tree, whole
 
 Division = QuotaThenWeight | Weighted
 REMEMBERING = QuotaThenWeight(k=1.0, memory=Memory())

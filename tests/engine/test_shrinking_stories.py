@@ -1,7 +1,7 @@
 """What of a gang leaves first, and what never leaves alone: whole plans, cycle by cycle."""
 
-from phalanx.testing.room import ROOM
 from phalanx.testing.scenario import check, check_run
+from tests.oracles.room import ROOM
 
 
 def test_a_gang_is_moved_whole_or_not_at_all() -> None:

@@ -20,8 +20,8 @@ from phalanx.model.events import Event, QueueSeen, TaskSeen
 from phalanx.model.plan import Plan
 from phalanx.model.snapshot import Snapshot
 from phalanx.policy.load import load_policy
-from phalanx.testing.tenants import tenants
 from phalanx.world.world import World
+from tests.oracles.tenants import tenants
 
 DEFAULT = load_policy("default")
 

@@ -11,7 +11,7 @@ from phalanx.engine.policy import Policy, Weighted
 from phalanx.engine.session.session import Session
 from phalanx.model.axis import Bool
 from phalanx.testing import check
-from phalanx.testing.room import CONSOLIDATE, PREEMPT, RECLAIM, policy_of
+from tests.oracles.room import CONSOLIDATE, PREEMPT, RECLAIM, policy_of
 
 
 @dataclass(frozen=True, slots=True)

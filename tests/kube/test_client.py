@@ -12,7 +12,7 @@ from phalanx import __version__
 from phalanx.kube.client import Client, Reply, Unanswered
 from phalanx.kube.credentials import Access
 from phalanx.kube.wire import pool as pools
-from phalanx.testing.acted_server import OK, Caller, Play, Server, Way, always, first_then, told
+from tests.faults.acted_server import OK, Caller, Play, Server, Way, always, first_then, told
 
 CREATED = b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}"
 CLOSING = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"

@@ -17,7 +17,7 @@ from phalanx.kube.wire.answer import WireError
 from phalanx.kube.wire.connection import Connection
 from phalanx.kube.wire.pool import Pool
 from phalanx.kube.wire.road import Road
-from phalanx.testing.acted_server import OK, Caller, Way, always, serving
+from tests.faults.acted_server import OK, Caller, Way, always, serving
 
 AUTHORITY = Authority()
 

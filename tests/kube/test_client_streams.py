@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from phalanx.kube.client import Client, StreamRefused, Unanswered
-from phalanx.testing.acted_server import OK, Caller, Server, Way, always, told
+from tests.faults.acted_server import OK, Caller, Server, Way, always, told
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 

@@ -15,15 +15,11 @@ import pytest
 
 from phalanx.testing.control_plane import need_binaries
 from phalanx.testing.objects import Manifest, gang_manifests, pod_manifest
-from phalanx.testing.proxy import (
+from tests.faults.mishaps import (
     EXPIRED,
-    Fault,
-    FaultyProxy,
     Gate,
-    Match,
     answer_lost,
     answered,
-    binds,
     changed,
     ending_after,
     late,
@@ -32,11 +28,11 @@ from phalanx.testing.proxy import (
     silence,
     stale_again,
     twice,
-    watches,
 )
-from phalanx.testing.rig import RENEW, Rig, figures
-from phalanx.testing.verdict import binds as binds_of
-from phalanx.testing.verdict import split_gangs
+from tests.faults.proxy import Fault, FaultyProxy, Match, binds, watches
+from tests.faults.rig import RENEW, Rig, figures
+from tests.faults.verdict import binds as binds_of
+from tests.faults.verdict import split_gangs
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 

@@ -14,8 +14,8 @@ from phalanx.kube.playground import grant
 from phalanx.model.axis import GPU
 from phalanx.testing.control_plane import need_binaries
 from phalanx.testing.objects import Manifest, create_all, delete_all, list_all, pod_manifest
-from phalanx.testing.queue_cluster import EVENTS, PODS, QUEUES, gang, queue
 from phalanx.testing.running import Scheduler, eventually, places, schedulers
+from tests.kube.queue_cluster import EVENTS, PODS, QUEUES, gang, queue
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 

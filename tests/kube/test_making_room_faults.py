@@ -7,10 +7,11 @@ import pytest
 
 from phalanx.testing.control_plane import need_binaries
 from phalanx.testing.objects import Manifest, list_all, pod_manifest
-from phalanx.testing.proxy import Fault, FaultyProxy, Gate, Passage, answer_lost, answered, binds, never_sent
-from phalanx.testing.queue_cluster import EVENTS
-from phalanx.testing.rig import Rig
-from phalanx.testing.verdict import binds as binds_of
+from tests.faults.mishaps import Gate, answer_lost, answered, never_sent
+from tests.faults.proxy import Fault, FaultyProxy, Passage, binds
+from tests.faults.rig import Rig
+from tests.faults.verdict import binds as binds_of
+from tests.kube.queue_cluster import EVENTS
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 

@@ -18,8 +18,8 @@ from phalanx.kube.writes import Write, Writes
 from phalanx.loop import Loop
 from phalanx.model.plan import Plan, Release
 from phalanx.model.task import State
-from phalanx.testing.room import PREEMPT, policy_of
 from phalanx.world.world import World
+from tests.oracles.room import PREEMPT, policy_of
 
 
 class Hands(Clock):

@@ -12,8 +12,8 @@ import pytest
 from phalanx.kube.local import ControlPlane, LocalError
 from phalanx.model.axis import GPU
 from phalanx.testing.objects import list_all
-from phalanx.testing.queue_cluster import EVENTS, PODS, QUEUES, QueueCluster, gang, queue
 from phalanx.testing.running import places
+from tests.kube.queue_cluster import EVENTS, PODS, QUEUES, QueueCluster, gang, queue
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 

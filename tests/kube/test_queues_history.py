@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from phalanx.model.axis import GPU
 from phalanx.testing.objects import delete_all
-from phalanx.testing.queue_cluster import QueueCluster, gang, queue
 from phalanx.testing.running import Scheduler, eventually
+from tests.kube.queue_cluster import QueueCluster, gang, queue
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 

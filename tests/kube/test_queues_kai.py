@@ -8,8 +8,8 @@ import pytest
 
 from phalanx.model.axis import GPU
 from phalanx.testing.objects import Manifest, list_all, pod_manifest
-from phalanx.testing.queue_cluster import QueueCluster, gang, queue
 from phalanx.testing.running import places
+from tests.kube.queue_cluster import QueueCluster, gang, queue
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 

@@ -28,8 +28,8 @@ from phalanx.kube.writes import Writes
 from phalanx.loop import Loop
 from phalanx.model.axis import GPU
 from phalanx.policy.load import parse_policy
-from phalanx.testing.queue_cluster import queue
 from phalanx.world.world import World
+from tests.kube.queue_cluster import queue
 
 NOW = 1_800_000_123.0
 HOUR = 3600.0

@@ -24,8 +24,8 @@ from phalanx.model.axis import GPU
 from phalanx.model.reference import Reference
 from phalanx.policy.load import parse_policy
 from phalanx.testing.objects import Manifest
-from phalanx.testing.queue_cluster import gang, queue
 from phalanx.world.world import World
+from tests.kube.queue_cluster import gang, queue
 
 KINDS = {"Pod": PODS, "Node": NODES, "Queue": QUEUES}
 MEMORY = "share: {name: quota_then_weight, arguments: {memory: {window: 64m}}}\n"

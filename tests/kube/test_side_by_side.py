@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from phalanx.kube.local import node_manifest
-from phalanx.testing.kubelet import StrictKubelet
 from phalanx.testing.objects import Manifest, pod_manifest
-from phalanx.testing.rig import Rig
+from tests.faults.kubelet import StrictKubelet
+from tests.faults.rig import Rig
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 

@@ -20,8 +20,8 @@ from phalanx.kube.writes import Write, Writes
 from phalanx.loop import Loop
 from phalanx.model.plan import Evict
 from phalanx.testing.objects import gang_manifests
-from phalanx.testing.room import policy_of
 from phalanx.world.world import World
+from tests.oracles.room import policy_of
 
 
 class Hands(Clock):

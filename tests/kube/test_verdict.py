@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from phalanx.testing.kubelet import Books
 from phalanx.testing.objects import Manifest, gang_manifests, pod_manifest
-from phalanx.testing.verdict import faults
+from tests.faults.kubelet import Books
+from tests.faults.verdict import faults
 
 
 def test_nothing_is_said_of_a_whole_gang_on_nodes_with_room(tmp_path: Path) -> None:

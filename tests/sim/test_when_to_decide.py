@@ -4,7 +4,7 @@ import pytest
 
 from phalanx.loop import Cycle, Loop
 from phalanx.testing import run_text
-from phalanx.testing.room import ROOM
+from tests.oracles.room import ROOM
 
 BUSY = """
     node   n1..n2  gpu=8

@@ -14,8 +14,8 @@ from phalanx.model.plan import Evict
 from phalanx.model.queue import Queue, Terms
 from phalanx.model.task import Shape, State, Task
 from phalanx.policy.load import load_policy
-from phalanx.testing.room import ROOM
 from phalanx.world.world import World
+from tests.oracles.room import ROOM
 
 GPU = (("nvidia.com/gpu", 1000), ("pods", 1))
 

@@ -11,8 +11,8 @@ from phalanx.model.node import Node
 from phalanx.model.outcome import Evicted, Result
 from phalanx.model.queue import Queue, Terms
 from phalanx.model.task import Shape, State, Task
-from phalanx.testing.room import CONSOLIDATE, policy_of, world_of
 from phalanx.world.moves import PATIENCE, STUCK
+from tests.oracles.room import CONSOLIDATE, policy_of, world_of
 
 GPU = "nvidia.com/gpu"
 

@@ -9,8 +9,8 @@ from phalanx.model.node import Node
 from phalanx.model.outcome import Evicted, Result
 from phalanx.model.plan import Evict
 from phalanx.model.task import Shape, State, Task
-from phalanx.testing.room import policy_of
 from phalanx.world.world import World
+from tests.oracles.room import policy_of
 
 
 def member(number: int, minimum: int = 3, **more: object) -> Task:

@@ -1,6 +1,6 @@
 """Queues on a real API server: one node of eight GPUs, and schedulers with exactly the printed rights.
 
-Import the fixtures in a conftest.py: `from phalanx.testing.queue_cluster import *`.
+Import the fixtures in a conftest.py: `from tests.kube.queue_cluster import *`.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""`python -m phalanx.testing.open_books FILE run …` is `phalanx run …` that writes its books to FILE on SIGUSR1.
+"""`python -m tests.faults.open_books FILE run …` is `phalanx run …` that writes its books to FILE on SIGUSR1.
 
 So a test can lay the books of a running scheduler beside those of one that has just read everything. Nor does it have
 to wait two minutes for a silent watch to be noticed: the environment's PHALANX_TEST_STALL makes that fewer seconds.

@@ -18,9 +18,9 @@ import msgspec
 from phalanx.kube.client import MERGE_PATCH, Client, StreamRefused, Unanswered
 from phalanx.kube.clock import Clock, stamp
 from phalanx.model import quantity
-from phalanx.testing.background import beside
 from phalanx.testing.objects import client_of
-from phalanx.testing.verdict import requests
+from tests.faults.background import beside
+from tests.faults.verdict import requests
 
 _PATH = "/api/v1/pods"
 _BOUND = {"fieldSelector": "spec.nodeName!="}

@@ -8,8 +8,8 @@ from phalanx.model.duration import Seconds
 from phalanx.model.events import Event
 from phalanx.model.task import Task
 from phalanx.policy.load import parse_policy
-from phalanx.testing.exhaustive import Amounts, Leaving, units
 from phalanx.world.world import World
+from tests.oracles.exhaustive import Amounts, Leaving, units
 
 NOW = 10.0
 RECLAIM, TAKING = "{name: reclaim}", "{name: reclaim, arguments: {moving: false}}"

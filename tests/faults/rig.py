@@ -15,8 +15,8 @@ from typing import Any, Self
 from phalanx.kube.local import ControlPlane, node_manifest
 from phalanx.kube.local.processes import Processes
 from phalanx.testing.objects import Manifest, create_all, delete_all, list_all
-from phalanx.testing.open_books import STALL, Books, fresh_books
-from phalanx.testing.verdict import AUDIT_POLICY, faults
+from tests.faults.open_books import STALL, Books, fresh_books
+from tests.faults.verdict import AUDIT_POLICY, faults
 
 #: A lease that changes hands while somebody watches; the product's own is 15, 10, 2.
 LEASE, RENEW, RETRY = map(float, (os.environ.get("LEASE") or "3,2,0.5").split(","))
@@ -71,7 +71,7 @@ class Rig:
         patience = [f"{STALL}={stall}"] if stall is not None else []
         # One that has only just started is deaf to the signal that asks for its books; it would end it otherwise.
         deaf = ["/bin/sh", "-c", "trap '' USR1; exec env \"$@\"", "sh"]
-        module = [*deaf, *patience, sys.executable, "-m", "phalanx.testing.open_books", str(books)]
+        module = [*deaf, *patience, sys.executable, "-m", "tests.faults.open_books", str(books)]
         self.processes.start(name, [*module, *run, *(words or _LEASE_WORDS)])
 
     def create(self, objects: Iterable[Manifest]) -> list[Manifest]:

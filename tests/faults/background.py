@@ -54,6 +54,6 @@ async def _leave() -> None:
     loop = asyncio.get_running_loop()
     await loop.shutdown_asyncgens()
     await asyncio.sleep(0.05)
-    for transport in list(loop._transports.values()):  # type: ignore[attr-defined]  # noqa: SLF001 (nobody else knows)
+    for transport in list(loop._transports.values()):  # type: ignore[attr-defined]
         transport.abort()
     await asyncio.sleep(0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from phalanx.model.axis import AMOUNT_MAX, SUM_MAX
 from phalanx.model.queue import UNLIMITED, Queue, Terms
 from phalanx.model.queue_table import QueueTable
-from phalanx.testing.queue_tables import Use, queue_table
+from tests.oracles.queue_tables import Use, queue_table
 
 RESOURCES = ("memory", "nvidia.com/gpu")
 

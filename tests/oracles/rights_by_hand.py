@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from phalanx.model.queue import UNLIMITED, Queue
 from phalanx.model.task import Task
-from phalanx.testing.exhaustive import THERE, Amounts, Leaving, added, requests
 from phalanx.world.world import World
+from tests.oracles.exhaustive import THERE, Amounts, Leaving, added, requests
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from phalanx.model.budget import Budget
 from phalanx.model.plan import Bind, Evict, Nominate, Plan
 from phalanx.model.queue import Queue
 from phalanx.model.task import State, Task
-from phalanx.testing.exhaustive import THERE, core_of, gang_name, members, put, space
 from phalanx.world.world import World
+from tests.oracles.exhaustive import THERE, core_of, gang_name, members, put, space
 
 
 def faults(world: World, plan: Plan) -> list[str]:

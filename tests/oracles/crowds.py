@@ -11,7 +11,7 @@ from phalanx.model.node import Node
 from phalanx.model.queue import UNLIMITED, Queue, Terms
 from phalanx.model.selectors import LabelSelector, Requirement
 from phalanx.model.task import Shape, State, Task
-from phalanx.testing.exhaustive import core_of
+from tests.oracles.exhaustive import core_of
 
 GPU = "nvidia.com/gpu"
 #: Running tasks, where every way to make room is tried.
