@@ -16,6 +16,7 @@ from phalanx.kube.clock import Clock
 from phalanx.kube.credentials import load_access
 from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
+from phalanx.kube.standing import Standing
 from phalanx.testing.control_plane import ControlPlane
 
 Start = Callable[..., ControlPlane]
@@ -46,6 +47,8 @@ class Server:
     watch: Callable[[], None] = lambda: None
     asked: list[str] = field(default_factory=list)
     refusing: Reply | None = None
+    #: Answers who makes the namespace; None: it is there.
+    namespace: Reply | None = None
 
     async def request(self, method: str, path: str, *, body: bytes | None = None, **_: Any) -> Reply:
         there, back, heard = self.weather.pop(0) if self.weather else (0.0, 0.0, True)
@@ -60,8 +63,14 @@ class Server:
         return reply
 
     def _answer(self, method: str, path: str, body: dict[str, Any]) -> Reply:
+        if method == "POST" and path == "/api/v1/namespaces":
+            assert self.namespace is not None
+            answer, self.namespace = self.namespace, self.namespace if self.namespace.status == 403 else None
+            return answer
         if method == "POST":
             assert path == LEASE
+            if self.namespace is not None:
+                return _reply(404, {"message": "namespaces not found"})
             if self.lease is not None:
                 return _reply(409, {"message": "already exists"})
             self.lease = body
@@ -239,14 +248,24 @@ def test_releasing_what_is_not_ours_changes_nothing() -> None:
     assert server.spec["holderIdentity"] == "one"
 
 
-def test_trouble_is_said_once() -> None:
-    server = Server(Hands(), refusing=Reply(403, b'{"message": "leases is forbidden"}', {}))
-    said = StringIO()
-    one = candidate(server, "one", said)
-    assert [attempt(one), attempt(one)] == [False, False]
-    assert [line.split(" ", 1)[1] for line in said.getvalue().splitlines()] == [
-        'lease-trouble lease=phalanx-system/phalanx why="403 leases is forbidden"'
-    ]
+def test_the_namespace_of_the_lease_is_made_or_the_line_that_makes_it_is_told() -> None:
+    for answer, leads in ((_reply(201, {}), True), (_reply(409, {}), True), (_reply(403, {}), False)):
+        server = Server(Hands(), namespace=answer)
+        said = StringIO()
+        log = Log(stream=said, clock=server.clock)
+        standing = Standing(log, server.clock)
+        client = cast("Client", server)
+        one = Leader(client, "phalanx-system", "phalanx", "one", clock=server.clock, log=log, standing=standing)
+        assert [attempt(one), attempt(one)] == [leads, leads]
+        server.clock.seconds += 2.0
+        standing.tell()
+        lines = [line.split(" ", 1)[1] for line in said.getvalue().splitlines()]
+        made = 'namespace-made namespace=phalanx-system why="the lease lives in it"'
+        missing = (
+            'namespace-missing why="the namespace phalanx-system of the lease does not exist, and we may not make it" '
+            'waiting="the lease phalanx-system/phalanx" remedy="kubectl create namespace phalanx-system"'
+        )
+        assert lines == {201: [made], 409: [], 403: [missing]}[answer.status]
 
 
 def test_times_that_cannot_work_are_refused() -> None:

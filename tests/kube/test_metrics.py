@@ -103,23 +103,23 @@ def test_every_figure_is_explained_to_operators(pytestconfig: pytest.Config) -> 
     assert [name for name in sorted(names | {"phalanx_cycle_seconds"}) if f"`{name}" not in page] == []
 
 
-class Standing:
+class Shown:
     """A scheduler as far as its port shows it."""
 
     def __init__(self, *lacking: str) -> None:
-        self.feed = SimpleNamespace(lacking=list(lacking), heard_at={PODS: 98.0})
+        self.feed = SimpleNamespace(heard_at={PODS: 98.0})
         self.queues = SimpleNamespace(figures=lambda: None)
-        self.ready = not lacking
+        self.unready = [f"not listed yet: {name}" for name in lacking]
         self.leader = None
         self.clock = SimpleNamespace(monotonic=lambda: 100.0)
         self.queues = SimpleNamespace(figures=lambda: None)
 
 
-def port_of(scheduler: Standing, address: str = "127.0.0.1", port: int = 0) -> AbstractAsyncContextManager[int]:
+def port_of(scheduler: Shown, address: str = "127.0.0.1", port: int = 0) -> AbstractAsyncContextManager[int]:
     return serve_health(address, port, cast("Scheduler", scheduler), Metrics())
 
 
-def ask(scheduler: Standing, *paths: str) -> list[tuple[int, str]]:
+def ask(scheduler: Shown, *paths: str) -> list[tuple[int, str]]:
     async def story() -> list[tuple[int, str]]:
         found = []
         async with port_of(scheduler) as port, aiohttp.ClientSession() as session:
@@ -132,14 +132,14 @@ def ask(scheduler: Standing, *paths: str) -> list[tuple[int, str]]:
 
 
 def test_health_readiness_and_metrics_are_answered() -> None:
-    health, ready, metrics, other = ask(Standing(), "/healthz", "/readyz", "/metrics", "/debug")
+    health, ready, metrics, other = ask(Shown(), "/healthz", "/readyz", "/metrics", "/debug")
     assert (health, ready, other[0]) == ((200, "ok\n"), (200, "ok\n"), 404)
     lines = {"phalanx_leader 1.0", "phalanx_ready 1.0", 'phalanx_watch_silence_seconds{kind="Pod v1"} 2.0'}
     assert lines <= set(metrics[1].splitlines())
 
 
 def test_whoever_is_not_ready_says_what_is_missing() -> None:
-    assert ask(Standing("Pod (v1)", "Node (v1)"), "/readyz", "/healthz") == [
+    assert ask(Shown("Pod (v1)", "Node (v1)"), "/readyz", "/healthz") == [
         (503, "not listed yet: Pod (v1)\nnot listed yet: Node (v1)\n"),
         (200, "ok\n"),
     ]
@@ -147,11 +147,11 @@ def test_whoever_is_not_ready_says_what_is_missing() -> None:
 
 def test_a_port_that_cannot_be_had_is_one_line() -> None:
     async def taken() -> None:
-        async with port_of(Standing()) as port, port_of(Standing(), port=port):
+        async with port_of(Shown()) as port, port_of(Shown(), port=port):
             pass
 
     async def none() -> None:
-        async with port_of(Standing(), port=65536):
+        async with port_of(Shown(), port=65536):
             pass
 
     with pytest.raises(ListenError, match=r"^--address and --port: 127\.0\.0\.1:\d+: .*address already in use$"):

@@ -77,6 +77,7 @@ def run(
     from phalanx.kube.credentials import AccessError  # noqa: PLC0415
     from phalanx.kube.process import Choices, Lease, serve  # noqa: PLC0415
     from phalanx.kube.server import ListenError  # noqa: PLC0415
+    from phalanx.kube.standing import Hopeless  # noqa: PLC0415
     from phalanx.policy.load import PolicyError  # noqa: PLC0415
 
     if not 0 < retry_period < renew_deadline < lease_duration:
@@ -95,7 +96,7 @@ def run(
         _check_prometheus(usage_prometheus)
     try:
         return serve(choices)
-    except (AccessError, PolicyError, ListenError) as mistake:
+    except (AccessError, PolicyError, ListenError, Hopeless) as mistake:
         raise Mistake(str(mistake)) from None
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -124,8 +124,13 @@ class Client:
         except (WireError, OSError) as error:
             raise _unanswered(method, path, error) from error
 
-    async def stream(self, path: str, query: Mapping[str, str], stall: float) -> AsyncIterator[bytes]:
-        """Yield the chunks of a long answer; silence of `stall` seconds is taken for a dead connection."""
+    async def stream(
+        self, path: str, query: Mapping[str, str], stall: float, taken: Callable[[], None] = lambda: None
+    ) -> AsyncIterator[bytes]:
+        """Yield the chunks of a long answer; silence of `stall` seconds is taken for a dead connection.
+
+        `taken` is called once the server agreed to answer: the first chunk may come much later.
+        """
         request = f"{await self._head('GET', path, query)}\r\n".encode()
         connection: Connection | None = None
         try:
@@ -136,6 +141,7 @@ class Client:
                 async with asyncio.timeout(stall):
                     await connection.news(whole=True)
                 raise StreamRefused(Reply(answer.status, answer.whole(), answer.headers))
+            taken()
             while True:
                 chunk = connection.take()
                 if chunk:

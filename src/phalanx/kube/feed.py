@@ -93,7 +93,7 @@ class Feed:
     @property
     def lacking(self) -> list[str]:
         """Name the kinds that are not there yet."""
-        return [f"{kind.kind} ({kind.api_version})" for kind in self.kinds if kind not in self._synced]
+        return [kind.title for kind in self.kinds if kind not in self._synced]
 
     def of(self, kind: Kind, uid: str) -> Known | None:
         """Return what is known of one object."""

@@ -18,6 +18,11 @@ class Kind:
     #: The same objects in an older version, to be watched where this one is not served.
     older: "Kind | None" = field(default=None, compare=False)
 
+    @property
+    def title(self) -> str:
+        """Return what it is called in the log and in answers: there are several PodGroups."""
+        return f"{self.kind} ({self.api_version})"
+
 
 def _address(kind: dialect.Kind, versions: tuple[dialect.Version, ...]) -> Kind:
     """Return a kind in the first of these versions, which are newest first."""

@@ -8,17 +8,22 @@ lease earlier than `lease` seconds after it was *seen*. The difference is what a
 import asyncio
 import math
 import random
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from phalanx.kube.client import Client, Reply, Unanswered
 from phalanx.kube.clock import Clock, micro_stamp
+from phalanx.kube.fault import Fault, Trouble, refused, silent
 from phalanx.kube.log import Log
+from phalanx.kube.standing import Standing
 
 _CLOSED = -math.inf
 #: Tries to hand the lease back: one is not enough when a renewal that nobody waits for any more lands in between.
 _RELEASE_TRIES = 3
+#: Refusals that are part of the game: there is no lease yet, or somebody else was faster.
+_TURNS = {404, 409}
 
 
 class Leader:
@@ -36,12 +41,14 @@ class Leader:
         *,
         clock: Clock | None = None,
         log: Log | None = None,
+        standing: Standing | None = None,
     ) -> None:
         if not lease > renew > retry > 0:
             raise ValueError(
                 f"lease {lease:g} s, renew {renew:g} s, retry {retry:g} s: each must be shorter than the last"
             )
         self.name = f"{namespace}/{name}"
+        self._who = f"the lease {self.name}"
         self.identity = identity
         self.won = asyncio.Event()
         self.lost = asyncio.Event()
@@ -52,6 +59,7 @@ class Leader:
         self._lease, self._renew, self._retry = lease, renew, retry
         self._clock = clock or Clock()
         self._log = log or Log()
+        self._standing = standing or Standing(self._log, self._clock)
         self._turn = asyncio.Lock()
         self._released = False
         #: The fence: nothing is written from this moment on.
@@ -59,7 +67,11 @@ class Leader:
         #: The Lease as the server last showed it, and when its spec last changed before our eyes.
         self._seen: dict[str, Any] | None = None
         self._changed_at = _CLOSED
-        self._trouble = ""
+
+    @property
+    def heard(self) -> bool:
+        """Tell whether the server ever showed us the Lease."""
+        return self._changed_at > _CLOSED
 
     def holds(self) -> bool:
         """Tell whether a write may be sent now."""
@@ -77,13 +89,9 @@ class Leader:
             # Whoever was away for too long starts over, even when nobody else took the lease: what it remembers of
             # the cluster is as old as its last renewal.
             self._announce()
-            try:
-                held = not self._released and await self._acquire_or_renew()
-            except Unanswered as silence:
-                held = False
-                self._complain(str(silence))
-            if held:
-                self._trouble = ""
+            with suppress(Unanswered):
+                if not self._released:
+                    await self._acquire_or_renew()
             self._announce()
             return self.won.is_set()
 
@@ -94,30 +102,25 @@ class Leader:
         async with self._turn:
             self._until = _CLOSED
             self._announce()
-            try:
+            with suppress(Unanswered):
                 for _ in range(_RELEASE_TRIES):
                     reply = await self._look()
                     if not reply.ok or self._holder() != self.identity or (await self._write(self._empty())).ok:
                         return
-            except Unanswered as silence:
-                self._complain(str(silence))
 
-    async def _acquire_or_renew(self) -> bool:
+    async def _acquire_or_renew(self) -> None:
         # A leader writes over what it wrote last without looking: one request a round. A conflict sends it to look.
         if self.holds() and (await self._take()).ok:
-            return True
+            return
         reply = await self._look()
         if reply.ok and self._holder() != self.identity:
             # Somebody else wrote it, and may have written more: whatever we were, we are not any more.
             self._until = _CLOSED
             self._announce()
             if self._is_alive():
-                return False
+                return
         if reply.ok or reply.status == 404:
-            reply = await self._take()
-        if not reply.ok:
-            self._complain(reply.message)
-        return reply.ok
+            await self._take()
 
     async def _look(self) -> Reply:
         reply = await self._ask("GET", f"{self._path}/{self._metadata['name']}")
@@ -141,19 +144,43 @@ class Leader:
         body = msgspec.json.encode({**(self._seen or head), "spec": spec})
         if self._seen is None:
             reply = await self._ask("POST", self._path, body)
+            if reply.status == 404 and await self._make_namespace():
+                reply = await self._ask("POST", self._path, body)
         else:
             reply = await self._ask("PUT", f"{self._path}/{self._metadata['name']}", body)
         if reply.ok:
             self._see(reply)
         return reply
 
+    async def _make_namespace(self) -> bool:
+        """Make the namespace of the lease: on a fresh cluster there is none, and an administrator may."""
+        name = self._metadata["namespace"]
+        # As the one that is installed: whoever installs Phalanx later finds nothing to change.
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        reply = await self._ask("POST", "/api/v1/namespaces", msgspec.json.encode(body))
+        if reply.ok:
+            self._log.say("namespace-made", namespace=name, why="the lease lives in it")
+        elif reply.status == 403:
+            why = f"the namespace {name} of the lease does not exist, and we may not make it"
+            self._standing.bad(self._who, Fault(Trouble.NAMESPACE, why, f"kubectl create namespace {name}"))
+        return reply.ok or reply.status == 409
+
     async def _ask(self, method: str, path: str, body: bytes | None = None) -> Reply:
         # Half of what a renewal may take, so that one lost answer leaves time for another try.
         patience = self._renew / 2
         left = self._until - self._clock.monotonic()
-        return await self._client.request(
-            method, path, body=body, timeout=min(patience, left) if left > 0 else patience
-        )
+        try:
+            reply = await self._client.request(
+                method, path, body=body, timeout=min(patience, left) if left > 0 else patience
+            )
+        except Unanswered as silence:
+            self._standing.bad(self._who, silent(silence))
+            raise
+        if reply.ok:
+            self._standing.good(self._who)
+        elif reply.status not in _TURNS:
+            self._standing.bad(self._who, refused(reply))
+        return reply
 
     def _see(self, reply: Reply) -> None:
         """Remember the Lease. Only a change of its spec counts as a sign of life, whatever its times claim."""
@@ -210,9 +237,3 @@ class Leader:
             return max(0.0, min(self._retry, self._until - self._clock.monotonic()))
         # As client-go does: candidates that started together must not ask together for ever.
         return self._retry * (1 + 1.2 * random.random())  # noqa: S311 (spread, not secrecy)
-
-    def _complain(self, trouble: str) -> None:
-        """Say what is wrong once, not every two seconds."""
-        if trouble != self._trouble:
-            self._trouble = trouble
-            self._log.say("lease-trouble", lease=self.name, why=trouble)

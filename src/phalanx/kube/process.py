@@ -21,6 +21,7 @@ from phalanx.kube.metrics import Metrics
 from phalanx.kube.policy_source import PolicyWatch, Source, config_map_source, file_source
 from phalanx.kube.scheduler import Scheduler, Settings
 from phalanx.kube.server import serve_health
+from phalanx.kube.standing import Standing
 from phalanx.policy.load import PolicyError, load_policy, preset_names
 
 #: How long a process that was asked to stop waits for binds that are on their way.
@@ -71,9 +72,10 @@ async def _serve(choices: Choices) -> int:
         source = _source(choices, client)
         policy, watch = await _first_policy(choices, source)
         metrics = Metrics()
-        leader = _leader(choices, client, identity, log)
+        standing = Standing(log)
+        leader = _leader(choices, client, identity, log, standing)
         settings = Settings(identity, wave_deadline=choices.wave_deadline, eviction_rate=choices.eviction_rate)
-        scheduler = Scheduler(client, policy, leader, metrics, log, settings)
+        scheduler = Scheduler(client, policy, leader, metrics, log, settings, standing)
         async with serve_health(choices.address, choices.port, scheduler, metrics) as port:
             log.say("started", identity=identity, policy=policy.name, port=port)
             if watch is not None and source is not None:
@@ -81,7 +83,8 @@ async def _serve(choices: Choices) -> int:
                     lambda fresh: scheduler.use(_named(fresh, choices)), lambda why: scheduler.bad_policy(source, why)
                 )
             history = _history(choices, scheduler, metrics)
-            return await _until_stopped(scheduler, [one for one in (leader, watch, history) if one is not None], log)
+            others = [one for one in (standing, leader, watch, history) if one is not None]
+            return await _until_stopped(scheduler, others, log)
 
 
 def _source(choices: Choices, client: Client) -> Source | None:
@@ -125,13 +128,13 @@ def _history(choices: Choices, scheduler: Scheduler, metrics: Metrics) -> "_Work
     return source
 
 
-def _leader(choices: Choices, client: Client, identity: str, log: Log) -> Leader | None:
+def _leader(choices: Choices, client: Client, identity: str, log: Log, standing: Standing) -> Leader | None:
     lease = choices.lease
     if lease is None:
         return None
     return Leader(
         client, lease.namespace, lease.name, identity,
-        lease=lease.duration, renew=lease.renew, retry=lease.retry, log=log,
+        lease=lease.duration, renew=lease.renew, retry=lease.retry, log=log, standing=standing,
     )  # fmt: skip
 
 

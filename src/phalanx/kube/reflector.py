@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from phalanx.kube.client import Client, Reply, StreamRefused, Unanswered
+from phalanx.kube.fault import refused, silent
 from phalanx.kube.feed import Feed
 from phalanx.kube.kinds import Kind
 from phalanx.kube.log import Log
+from phalanx.kube.standing import Standing
 
 PAGE = "1000"
 #: The server sends a bookmark about once a minute; twice that without a byte is silence.
@@ -61,15 +63,25 @@ class Expired(Exception):  # noqa: N818
 class Reflector:
     """Runs for ever; `feed` gets every object and every deletion."""
 
-    def __init__(self, client: Client, kind: Kind, feed: Feed, log: Log, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        kind: Kind,
+        feed: Feed,
+        log: Log,
+        wake: Callable[[], None],
+        standing: Standing | None = None,
+    ) -> None:
         self.kind = kind
+        self._name = kind.title
         #: The kind in the version that is watched, and in those to be tried should the server not serve it.
         self._served, self._untried = kind, _versions(kind)[1:]
         #: The version of the last list.
         self._listed = kind
         self._client = client
         self._feed = feed
-        self._log = log
+        self._standing = standing or Standing(log)
+        self._standing.on_back.append(self._hurry)
         self._wake = wake
         self._version: str | None = None
         self._failures = 0
@@ -83,6 +95,10 @@ class Reflector:
         self._asked.set()
         if self._stream is not None:
             self._stream.cancel()
+
+    def _hurry(self) -> None:
+        """Ask again now if we back off: others are answered."""
+        self._asked.set()
 
     async def run(self) -> None:
         """Keep in step until cancelled."""
@@ -109,7 +125,7 @@ class Reflector:
                 await self._refused(refusal.reply)
             except Unanswered as silence:
                 self._failures += 1
-                self._log.say("watch-interrupted", kind=self.kind.kind, why=str(silence))
+                self._standing.bad(self._name, silent(silence))
                 await self._pause()
 
     async def fetch(self) -> None:
@@ -149,12 +165,13 @@ class Reflector:
             if self._try_another():
                 return
             self._feed.replaced(self.kind, set())
+            self._standing.good(self._name)
             self._wake()
             await self._nap(ABSENT_RETRY)
             return
         self._failures += 1
         self._version = None
-        self._log.say("list-refused", kind=self.kind.kind, path=self._served.path, answer=reply.message)
+        self._standing.bad(self._name, refused(reply))
         await (self._nap(reply.retry_after) if reply.status == 429 else self._pause())
 
     async def _pause(self) -> None:
@@ -187,6 +204,7 @@ class Reflector:
             await asyncio.sleep(0)
         self._feed.replaced(self.kind, seen)
         self._version = page.metadata.resourceVersion
+        self._standing.good(self._name)
         self._wake()
 
     async def _watch(self) -> None:
@@ -196,7 +214,7 @@ class Reflector:
             "timeoutSeconds": str(random.randint(300, 600)),  # noqa: S311
         }  # fmt: skip
         rest = b""
-        async for chunk in self._client.stream(self._served.path, query, STALL):
+        async for chunk in self._client.stream(self._served.path, query, STALL, self._answered):
             rest += chunk
             *lines, rest = rest.split(b"\n")
             for line in _whole(lines):
@@ -205,6 +223,11 @@ class Reflector:
                 self._failures = 0
                 self._feed.heard(self.kind)
                 self._wake()
+
+    def _answered(self) -> None:
+        """The watch was taken; the next word may be a bookmark in a minute."""
+        self._standing.good(self._name)
+        self._feed.heard(self.kind)
 
     def _take(self, line: bytes) -> None:
         """Take one event of the stream."""

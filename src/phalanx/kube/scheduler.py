@@ -26,6 +26,7 @@ from phalanx.kube.nominations import Nominations
 from phalanx.kube.policy_source import Source, policy_condition
 from phalanx.kube.queues import QueueStatus
 from phalanx.kube.reflector import Reflector
+from phalanx.kube.standing import Standing
 from phalanx.kube.status import Status
 from phalanx.kube.writes import Write, Writes
 from phalanx.loop import Loop
@@ -60,6 +61,7 @@ class Scheduler:
 
     def __init__(
         self, client: Client, policy: Policy, leader: Leader | None, metrics: Metrics, log: Log, settings: Settings,
+        standing: Standing | None = None,
     ) -> None:  # fmt: skip
         self.clock = Clock()
         self.world = World(policy.label_keys)
@@ -70,6 +72,7 @@ class Scheduler:
         self.metrics = metrics
         self.log = log
         self.client = client
+        self.standing = standing or Standing(log, self.clock)
         #: Set when a plan broke a promise: nothing is bound until everything was listed anew.
         self.stopped = False
         #: Set when the process was asked to stop: no new decisions, binds on their way may finish.
@@ -79,7 +82,9 @@ class Scheduler:
         #: Binds that were on their way when we lost the right to write: they keep their charge.
         self._unsettled: list[Bind] = []
         self.binder = Binder(client, self.feed, self.world, policy.scheduler_names, self.may_write, self._settled, log)
-        self.writes = Writes(client, self.may_write, lambda: not (self.binder.idle and self.room.idle), log)
+        self.writes = Writes(
+            client, self.may_write, lambda: not (self.binder.idle and self.room.idle), log, self.standing.forbidden
+        )
         self.events = Events(self.world, self.feed, self.writes, self.clock, settings.controller, settings.identity)
         self.room = MakingRoom(
             client, self.feed, self.world, self.events, self.clock, metrics, log,
@@ -92,12 +97,16 @@ class Scheduler:
         #: Set at the start, on winning the lease and when the policy remembers another window: the history that the
         #: statuses hold is read before the next decision.
         self._forgetful = True
-        self.reflectors = [Reflector(client, kind, self.feed, log, self._wake.set) for kind in self.feed.kinds]
+        self.reflectors = [
+            Reflector(client, kind, self.feed, log, self._wake.set, self.standing) for kind in self.feed.kinds
+        ]
 
     @property
-    def ready(self) -> bool:
-        """Tell whether decisions rest on everything the server has."""
-        return self.feed.ready
+    def unready(self) -> list[str]:
+        """Say, a line each, why nothing can be decided or followed now; nothing: we are ready."""
+        listed = [f"not listed yet: {name}" for name in self.feed.lacking]
+        unheard = [f"the lease {self.leader.name}: no answer yet"] if self.leader and not self.leader.heard else []
+        return [*listed, *unheard, *self.standing.blocks]
 
     def may_write(self) -> bool:
         """The fence: asked before every write."""

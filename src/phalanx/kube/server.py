@@ -49,7 +49,7 @@ def _attach(metrics: Metrics, scheduler: Scheduler) -> None:
     """Let a scrape see how the scheduler is now."""
     leader, feed, clock = scheduler.leader, scheduler.feed, scheduler.clock
     metrics.live.leading = leader.holds if leader is not None else lambda: True
-    metrics.live.ready = lambda: scheduler.ready
+    metrics.live.ready = lambda: not scheduler.unready
     metrics.live.queues = scheduler.queues.figures
     metrics.live.silence = lambda: {
         f"{kind.kind} {kind.api_version}": clock.monotonic() - heard for kind, heard in feed.heard_at.items()
@@ -62,9 +62,8 @@ def _pages(metrics: Metrics, scheduler: Scheduler) -> dict[str, Callable[[], _Pa
         return HTTPStatus.OK, _TEXT, b"ok\n"
 
     def readiness() -> _Page:
-        lacking = scheduler.feed.lacking
-        told = "".join(f"not listed yet: {name}\n" for name in lacking)
-        return (HTTPStatus.SERVICE_UNAVAILABLE, _TEXT, told.encode()) if lacking else (HTTPStatus.OK, _TEXT, b"ok\n")
+        told = "".join(f"{line}\n" for line in scheduler.unready)
+        return (HTTPStatus.SERVICE_UNAVAILABLE, _TEXT, told.encode()) if told else (HTTPStatus.OK, _TEXT, b"ok\n")
 
     def figures() -> _Page:
         return HTTPStatus.OK, CONTENT_TYPE_LATEST, metrics.text()

@@ -31,11 +31,16 @@ class Write:
 class Writes:
     """A bounded queue with a few workers."""
 
-    def __init__(self, client: Client, fence: Callable[[], bool], busy: Callable[[], bool], log: Log) -> None:
+    def __init__(
+        self, client: Client, fence: Callable[[], bool], busy: Callable[[], bool], log: Log,
+        told: Callable[[], bool] = lambda: False,
+    ) -> None:  # fmt: skip
         self._client = client
         self._fence = fence
         self._busy = busy
         self._log = log
+        #: Asked when a write was forbidden: whether everybody knows by now that rights are missing.
+        self._told = told
         self._waiting: deque[Write] = deque()
         self._there = asyncio.Event()
         self.dropped = 0
@@ -99,7 +104,7 @@ class Writes:
                 await asyncio.sleep(pause)
                 continue
             if reply.status != 429 and reply.status < 500:
-                if not reply.ok and reply.status not in {404, 409}:
+                if not (reply.ok or reply.status in {404, 409} or (reply.status == 403 and self._told())):
                     self._log.say("write-refused", path=write.path, answer=reply.message)
                 if write.done is not None:
                     write.done(reply)
