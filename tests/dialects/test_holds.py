@@ -89,13 +89,15 @@ KNOWN = (
     ("kind", "key", "message"),
     [
         ("annotations", "phalanx.dev/minimun",
-         f"unknown annotation, did you mean phalanx.dev/minimum? Known under phalanx.dev/ are {KNOWN}"),
+         "unknown key phalanx.dev/minimun, did you mean phalanx.dev/minimum"),
         ("annotations", "phalanx.dev/qqqqqqqqqqqqqqqqqqqqqqqq",
-         f"unknown annotation; known under phalanx.dev/ are {KNOWN}"),
+         f"unknown key phalanx.dev/qqqqqqqqqqqqqqqqqqqqqqqq, allowed under phalanx.dev/ are {KNOWN}"),
         ("annotations", "phalanx.dev/queue", "is read as label only, not as annotation"),
         ("labels", "phalanx.dev/gang", "is read as annotation only, not as label"),
         ("labels", "phalanx.dev/queues",
-         "unknown label, did you mean phalanx.dev/queue? Known under phalanx.dev/ are queue"),
+         "unknown key phalanx.dev/queues, did you mean phalanx.dev/queue"),
+        ("labels", "phalanx.dev/gangs", "unknown key phalanx.dev/gangs, did you mean phalanx.dev/gang"),
+        ("labels", "phalanx.dev/scheduler-name", "is read on a Namespace only, not on a Pod"),
     ],
 )  # fmt: skip
 def test_a_slip_in_a_key_of_ours_holds_the_pod_and_names_the_nearest(kind: str, key: str, message: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from phalanx.dialects.native.annotations import GANG
+from phalanx.model.keys import GANG
 from phalanx.model import quantity
 from phalanx.model.keys import MINIMUM
 

@@ -1,10 +1,85 @@
-"""The keys of Phalanx itself that pods of every dialect may carry, and how the fields of any key are written."""
+"""The keys of Phalanx itself, one table: what objects may carry under `phalanx.dev/`, where, and with which values.
+
+What reads them, what refuses them, every message and the table in the documentation are made from it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from phalanx.model.quantity import shown
 
 PREFIX = "phalanx.dev/"
-#: Also on a namespace, as the default of its pods.
-QUEUE = f"{PREFIX}queue"
+
+
+class Value(StrEnum):
+    """What stands behind a key."""
+
+    NAME = "name"
+    COUNT = "count"
+    DURATION = "duration"
+    #: A duration above zero.
+    SPAN = "span"
+    FLAG = "flag"
+    LEVEL = "level"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key."""
+
+    key: str
+    value: Value
+    #: `annotation` or `label`.
+    place: str = "annotation"
+    #: The kinds that carry it.
+    on: tuple[str, ...] = ("Pod",)
+    #: It says something of a gang, and means nothing without this key.
+    needs: str | None = None
+
+    @property
+    def word(self) -> str:
+        """Return the key without its prefix."""
+        return self.key.removeprefix(PREFIX)
+
+
+GANG = f"{PREFIX}gang"
 MINIMUM = f"{PREFIX}minimum"
 MAXIMUM = f"{PREFIX}maximum"
+SUBGROUP = f"{PREFIX}subgroup"
+SUBGROUP_MINIMUM = f"{PREFIX}subgroup-minimum"
+START_TIMEOUT = f"{PREFIX}start-timeout"
+EXPECTED_RUNTIME = f"{PREFIX}expected-runtime"
+PREEMPTIBLE = f"{PREFIX}preemptible"
+TOPOLOGY_REQUIRED = f"{PREFIX}topology-required"
+TOPOLOGY_PREFERRED = f"{PREFIX}topology-preferred"
+PATIENCE = f"{PREFIX}patience"
+MOVABLE = f"{PREFIX}movable"
+#: On a namespace: the default of its pods.
+QUEUE = f"{PREFIX}queue"
+#: On a namespace: the `spec.schedulerName` that its new pods are given.
+SCHEDULER_NAME = f"{PREFIX}scheduler-name"
+
+KEYS = (
+    Key(GANG, Value.NAME),
+    Key(MINIMUM, Value.COUNT, needs=GANG),
+    Key(MAXIMUM, Value.COUNT, needs=GANG),
+    Key(SUBGROUP, Value.NAME, needs=GANG),
+    Key(SUBGROUP_MINIMUM, Value.COUNT, needs=GANG),
+    Key(START_TIMEOUT, Value.SPAN),
+    Key(EXPECTED_RUNTIME, Value.DURATION),
+    Key(PREEMPTIBLE, Value.FLAG),
+    Key(TOPOLOGY_REQUIRED, Value.LEVEL),
+    Key(TOPOLOGY_PREFERRED, Value.LEVEL),
+    Key(PATIENCE, Value.DURATION),
+    Key(MOVABLE, Value.FLAG),
+    Key(QUEUE, Value.NAME, "label", ("Pod", "Namespace")),
+    Key(SCHEDULER_NAME, Value.NAME, "label", ("Namespace",)),
+)
+
+#: In percent. Two slips in a short word are still found, another word is not.
+NEAR = 45
 
 
 def annotation(key: str) -> str:
@@ -15,3 +90,54 @@ def annotation(key: str) -> str:
 def label(key: str) -> str:
     """Return the field of a label."""
     return f"metadata.labels[{key}]"
+
+
+@lru_cache(maxsize=8)
+def keys_of(kind: str, place: str) -> tuple[str, ...]:
+    """Return the keys that a kind may carry as annotations, or as labels."""
+    return tuple(one.key for one in KEYS if kind in one.on and one.place == place)
+
+
+def mistaken(kind: str, place: str, carried: Iterable[str]) -> tuple[str, str] | None:
+    """Return the field of the first key under the prefix that this kind may not carry there, and what is wrong."""
+    known = keys_of(kind, place)
+    wrong = [key for key in carried if key.startswith(PREFIX) and key not in known]
+    if not wrong:
+        return None
+    key = min(wrong)
+    named = key if key.isascii() and key.isprintable() and len(key) < 80 else shown(key)
+    return (annotation if place == "annotation" else label)(named), _why(kind, place, key, named)
+
+
+def _why(kind: str, place: str, key: str, named: str) -> str:
+    other = "label" if place == "annotation" else "annotation"
+    if key in keys_of(kind, other):
+        return f"is read as {other} only, not as {place}"
+    kinds = next((one.on for one in KEYS if one.key == key), None)
+    if kinds is not None:
+        return f"is read on a {kinds[0]} only, not on a {kind}"
+    near = nearest(key, keys_of(kind, place) + keys_of(kind, other))
+    words = ", ".join(one.removeprefix(PREFIX) for one in keys_of(kind, place))
+    return f"unknown key {named}, {f'did you mean {near}' if near else f'allowed under {PREFIX} are {words}'}"
+
+
+def nearest(key: str, known: Iterable[str]) -> str | None:
+    """Return the key that was probably meant.
+
+    Counted is how many of its letters and pairs of letters stand in the unknown one: a rule that the API server's
+    expressions can follow too, so that both say the same. The first of equals counts.
+    """
+    found = key.removeprefix(PREFIX).lower()
+    best, most = None, NEAR - 1
+    for one in known:
+        parts = pieces(one.removeprefix(PREFIX))
+        likeness = 200 * sum(part in found for part in parts) // (len(parts) + 2 * len(found) - 1)
+        if likeness > most:
+            best, most = one, likeness
+    return best
+
+
+@lru_cache(maxsize=64)
+def pieces(word: str) -> tuple[str, ...]:
+    """Return the letters of a word and its pairs of letters, each once."""
+    return tuple(sorted({*word, *(word[at : at + 2] for at in range(len(word) - 1))}))

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from phalanx.dialects.native.annotations import GANG
+from phalanx.model.keys import GANG
 from phalanx.kube.client import Client, Reply
 from phalanx.kube.credentials import load_access
 from phalanx.model.keys import MINIMUM

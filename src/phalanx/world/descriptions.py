@@ -10,7 +10,7 @@ from phalanx.model.task import Task
 from phalanx.world.gangs import assemble, gang_key
 from phalanx.world.groups import look_up
 from phalanx.world.links import Links
-from phalanx.world.queue_answers import Said, said_by
+from phalanx.world.queue_answers import Said, said_by, slip
 from phalanx.world.queues import Queues
 
 
@@ -79,9 +79,10 @@ class Descriptions:
         """Return a gang and which queue it is in, by its object, its members, their namespace or by default."""
         first = unfinished[0]
         group, objection = look_up(unfinished, self.groups, self.refused, self.classes)
-        said = said_by(first, self.namespaces.get(first.namespace, {}), group)
+        labels = self.namespaces.get(first.namespace, {})
+        said = said_by(first, labels, group)
         gang = assemble(key, unfinished, said.queue, group)
-        hold = objection or gang.hold or queues.objection(said)
+        hold = objection or gang.hold or slip(said, labels) or queues.objection(said)
         return gang if hold is None else replace(gang, hold=hold), said
 
     def _set_groups(self, owner: Reference, seen: GroupsSeen | None) -> None:

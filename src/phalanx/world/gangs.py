@@ -112,6 +112,9 @@ def _missing_minimum(members: Sequence[Task]) -> str | None:
     """The newest pod's word holds: a template that was scaled writes the new minimum on new pods only."""
     newest = members[-1]
     if newest.membership is not None and newest.membership.minimum is None:
+        # A wrong key of ours is probably the one that is missing.
+        if newest.hold is not None and newest.hold.field.startswith(annotation(PREFIX).removesuffix("]")):
+            return f"{newest.hold.field}: {newest.hold.message}, on pod {newest.full_name}"
         return f"{annotation(MINIMUM)}: required with a gang, missing on pod {newest.full_name}"
     return None
 

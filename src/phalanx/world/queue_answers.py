@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from phalanx.model.gang import Group
-from phalanx.model.keys import QUEUE, label
+from phalanx.model.keys import QUEUE, label, mistaken
 from phalanx.model.queue import DEFAULT_QUEUE
 from phalanx.model.task import Task
 from phalanx.world.queue_tree import Tree
@@ -37,6 +37,12 @@ def said_by(task: Task, labels: Mapping[str, str], group: Group | None = None) -
     if labels.get(QUEUE):
         return Said(labels[QUEUE], f"Namespace {task.namespace}: {label(QUEUE)}", task.namespace)
     return Said(DEFAULT_QUEUE.name, None, task.namespace)
+
+
+def slip(said: Said, labels: Mapping[str, str]) -> str | None:
+    """Return what is wrong with the namespace's labels where nobody names a queue: one of them may have meant to."""
+    wrong = mistaken("Namespace", "label", labels) if said.field is None else None
+    return wrong and f"Namespace {said.namespace}: {wrong[0]}: {wrong[1]}"
 
 
 def answer(tree: Tree, name: str) -> Answer:

@@ -9,24 +9,27 @@ from phalanx.dialects.dialect import QueueName, Wishes
 from phalanx.dialects.mistakes import NAME_ALLOWED, FieldError, Mistakes, is_name, one_of
 from phalanx.dialects.timestamps import duration
 from phalanx.model.gang import Membership
-from phalanx.model.keys import MAXIMUM, MINIMUM, QUEUE, annotation, label
+from phalanx.model.keys import (
+    EXPECTED_RUNTIME,
+    GANG,
+    MAXIMUM,
+    MINIMUM,
+    MOVABLE,
+    PATIENCE,
+    PREEMPTIBLE,
+    QUEUE,
+    START_TIMEOUT,
+    SUBGROUP,
+    SUBGROUP_MINIMUM,
+    TOPOLOGY_PREFERRED,
+    TOPOLOGY_REQUIRED,
+    annotation,
+    keys_of,
+    label,
+)
 from phalanx.model.quantity import shown
 
-GANG = "phalanx.dev/gang"
-SUBGROUP = "phalanx.dev/subgroup"
-SUBGROUP_MINIMUM = "phalanx.dev/subgroup-minimum"
-START_TIMEOUT = "phalanx.dev/start-timeout"
-EXPECTED_RUNTIME = "phalanx.dev/expected-runtime"
-PREEMPTIBLE = "phalanx.dev/preemptible"
-TOPOLOGY_REQUIRED = "phalanx.dev/topology-required"
-TOPOLOGY_PREFERRED = "phalanx.dev/topology-preferred"
-PATIENCE = "phalanx.dev/patience"
-MOVABLE = "phalanx.dev/movable"
-
-ANNOTATIONS = (
-    GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM, START_TIMEOUT, EXPECTED_RUNTIME,
-    PREEMPTIBLE, TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, PATIENCE, MOVABLE,
-)  # fmt: skip
+ANNOTATIONS = keys_of("Pod", "annotation")
 #: These say which gang a pod is in and what makes it whole; the first two are needed.
 DEFINING = (GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM)
 #: What a gang says of itself; the same strings mean the same membership.

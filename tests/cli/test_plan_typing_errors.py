@@ -1,0 +1,100 @@
+"""A typing error in a key of ours names the nearest right key, wherever it stands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from phalanx.cli.main import main
+from phalanx.model.keys import KEYS, PREFIX, nearest
+
+NODE = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {allocatable: {cpu: "8", pods: "110"}}
+---
+"""
+GANG = """
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train, namespace: ml}
+spec:
+  parallelism: 2
+  template:
+    metadata:
+      annotations: {ANNOTATIONS}
+    spec: {schedulerName: phalanx, restartPolicy: Never, containers: [{name: main, image: train}]}
+"""
+NAMESPACE = """
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: ml, labels: {LABELS}}
+"""
+
+
+def planned(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    file = folder / "objects.yaml"
+    file.write_text(NODE + text)
+    assert main(["plan", "-f", str(file)]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("annotations", "said"),
+    [
+        ('{phalanx.dev/gang: train, phalanx.dev/minimun: "2"}',
+         "metadata.annotations[phalanx.dev/minimun]: unknown key phalanx.dev/minimun, did you mean "
+         "phalanx.dev/minimum, on pod ml/train-1"),
+        ('{phalanx.dev/gnag: train, phalanx.dev/minimum: "2"}',
+         "metadata.annotations[phalanx.dev/gnag]: unknown key phalanx.dev/gnag, did you mean phalanx.dev/gang"),
+        ('{phalanx.dev/gang: train, phalanx.dev/minimum: "2", phalanx.dev/premptible: "false"}',
+         "metadata.annotations[phalanx.dev/premptible]: unknown key phalanx.dev/premptible, did you mean "
+         "phalanx.dev/preemptible"),
+    ],
+)  # fmt: skip
+def test_a_wrong_key_on_pods_is_named_with_the_right_one(
+    annotations: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = planned(GANG.replace("{ANNOTATIONS}", annotations), tmp_path, capsys).splitlines()
+    assert [line for line in lines if "  held: " in line and said in line], lines
+
+
+def test_a_wrong_label_on_a_namespace_holds_its_pods_that_name_no_queue(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = GANG.replace("{ANNOTATIONS}", "{}") + NAMESPACE.replace("{LABELS}", "{phalanx.dev/queu: team-a}")
+    assert (
+        "held: Namespace ml: metadata.labels[phalanx.dev/queu]: unknown key phalanx.dev/queu, "
+        "did you mean phalanx.dev/queue"
+    ) in planned(text, tmp_path, capsys)
+
+
+def slips(word: str) -> set[str]:
+    """Return every word that leaves a letter out, doubles one, swaps two, or has another one in its place."""
+    found = {word + "s", word.replace("-", ""), word.replace("-", "_"), word.title()}
+    for at in range(len(word)):
+        before, here, after = word[:at], word[at], word[at + 1 :]
+        found |= {before + after, before + here + here + after, before + "e" + after}
+        found |= {before + after[:1] + here + after[1:]}
+    return found - {word, ""}
+
+
+def test_of_all_single_slips_in_all_keys_every_one_is_understood() -> None:
+    known = [one.key for one in KEYS]
+    made = [(one.key, PREFIX + slip) for one in KEYS for slip in slips(one.word) if PREFIX + slip not in known]
+    wrong = [(slip, key) for key, slip in made if nearest(slip, known) != key]
+    assert len(made) > 500
+    assert wrong == []
+
+
+@pytest.mark.parametrize("word", ["colour", "owner", "zzz", "team", "é"])
+def test_another_word_is_no_typing_error(word: str) -> None:
+    assert nearest(PREFIX + word, [one.key for one in KEYS]) is None
+
+
+def test_the_page_has_a_row_for_every_key() -> None:
+    page = Path(__file__).parents[2] / "docs" / "honoured.md"
+    table = page.read_text().partition("### Annotations and labels of ours")[2].partition("\n## ")[0]
+    assert set(re.findall(rf"{re.escape(PREFIX)}[a-z-]+", table)) == {one.key for one in KEYS}
