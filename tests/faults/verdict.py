@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from phalanx.model.keys import GANG
 from phalanx.model import quantity
-from phalanx.model.keys import MINIMUM
+from phalanx.model.keys import GANG, MINIMUM
 
 #: Every bind is written down whole, other writes in a line, reads not at all.
 AUDIT_POLICY = """\

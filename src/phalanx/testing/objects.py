@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from phalanx.model.keys import GANG
 from phalanx.kube.client import Client, Reply
 from phalanx.kube.credentials import load_access
-from phalanx.model.keys import MINIMUM
+from phalanx.model.keys import GANG, MINIMUM
 
 Manifest = dict[str, Any]
 
