@@ -72,9 +72,9 @@ sync = $(BIN)/uv sync --quiet --frozen $(1) 2>$(VENV)/.sync.log || \
   UV_SYSTEM_CERTS=true $(BIN)/uv sync --quiet --frozen $(1) || { cat $(VENV)/.sync.log; exit 1; }
 
 $(VENV)/.run: $(VENV)/.uv pyproject.toml uv.lock
-	@$(call sync,--no-dev --inexact)
+	@$(call sync,--no-dev --inexact --extra playground)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.uv pyproject.toml uv.lock
-	@$(call sync,)
+	@$(call sync,--all-extras)
 	@touch $@ $(VENV)/.run

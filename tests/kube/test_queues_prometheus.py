@@ -4,6 +4,7 @@ The server here is a small one that answers in Prometheus' format and evaluates 
 """
 
 import asyncio
+import base64
 import json
 import re
 from collections.abc import Callable, Coroutine
@@ -60,6 +61,8 @@ class Desk:
     #: What the server says instead of an answer.
     trouble: web.Response | None = None
     asked: int = 0
+    #: The header that says who asks.
+    asker: str | None = None
 
     def __post_init__(self) -> None:
         policy = parse_policy(
@@ -85,7 +88,7 @@ class Desk:
         return [line.split(" ", 1)[1] for line in self.lines.getvalue().splitlines()]
 
     @asynccontextmanager
-    async def source(self) -> Any:
+    async def source(self, user: str = "") -> Any:
         app = web.Application()
         app.add_routes([web.get("/prometheus/api/v1/query_range", self._answer)])
         runner = web.AppRunner(app)
@@ -93,7 +96,7 @@ class Desk:
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         queues = self.world.queues
         yield UsageSource(
-            checked_url(f"http://127.0.0.1:{runner.addresses[0][1]}/prometheus/"),
+            checked_url(f"http://{user}127.0.0.1:{runner.addresses[0][1]}/prometheus/"),
             lambda: queues.usage.memory if queues.usage else None,
             lambda: {one.name: one.uid for one in queues.table.queues},
             self.status.begin_with, self.watch, self.log,
@@ -102,6 +105,7 @@ class Desk:
 
     async def _answer(self, request: web.Request) -> web.Response:
         self.asked += 1
+        self.asker = request.headers.get("Authorization")
         if self.trouble is not None:
             return web.Response(status=self.trouble.status, body=self.trouble.body)
         found = RANGE.search(request.query["query"])
@@ -161,6 +165,32 @@ def test_what_prometheus_remembers_takes_the_place_of_what_we_saw(memory: str, e
     assert desk.loop.due(desk.watch.now()), "the next cycle must not wait for an event"
     assert desk.usage() == pytest.approx(expected, abs=0.01)
     assert desk.said() == []
+
+
+def test_whoever_the_address_names_is_who_asks() -> None:
+    desk = Desk("{window: 1h}", quarter_then_rest)
+
+    async def whole() -> list[str | None]:
+        told = []
+        for user in ("", "phalanx@", "phalanx:a%20b@"):
+            async with desk.source(user) as source:
+                await source.look()
+            told.append(desk.asker and base64.b64decode(desk.asker.removeprefix("Basic ")).decode())
+        return told
+
+    assert asyncio.run(whole()) == [None, "phalanx:", "phalanx:a b"]
+    assert desk.said() == []
+
+
+def test_an_answer_without_an_end_is_not_read_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phalanx.kube.usage_source._REPLY_MAX", 100)
+    desk = Desk("{window: 1h}", quarter_then_rest)
+
+    async def story(source: UsageSource) -> None:
+        await source.look()
+
+    tell(desk, story)
+    assert "the reply is too large" in desk.said()[0]
 
 
 def test_a_prometheus_in_trouble_changes_nothing_and_is_told_of_once() -> None:

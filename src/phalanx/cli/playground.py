@@ -60,7 +60,12 @@ def playground(
         End by itself after this duration, such as 10m.
     """
     # Here and not above: whoever asks for help need not wait for the network libraries.
-    from phalanx.kube.local import VERSIONS, LocalError  # noqa: PLC0415
+    try:
+        from phalanx.kube.local import VERSIONS, LocalError  # noqa: PLC0415
+    except ModuleNotFoundError as lacking:
+        if lacking.name != "cryptography":
+            raise
+        raise Mistake(f"playground: {lacking.msg}") from None
     from phalanx.kube.local.binaries import binaries  # noqa: PLC0415
     from phalanx.kube.local.versions import COMMANDS, wanted  # noqa: PLC0415
     from phalanx.kube.playground import Size  # noqa: PLC0415

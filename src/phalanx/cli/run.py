@@ -101,7 +101,7 @@ def run(
 
 
 def _check_prometheus(url: str) -> None:
-    # Here and not above: it brings a library that takes a quarter of a second to load, and few have use for it.
+    # Here and not above: few have use for it.
     from phalanx.kube.usage_source import HistoryError, checked_url  # noqa: PLC0415
 
     try:

@@ -1,6 +1,5 @@
 """Timings: how long each stage of a command took, and the most memory it held."""
 
-import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,7 +46,12 @@ class Timings:
         return [*spent, f"memory   {_peak_bytes() / 2**20:8.0f} MiB at most"]
 
 
-def _peak_bytes() -> int:
+def _peak_bytes() -> float:
+    """Return the most memory that this process held; no number where the system does not count it."""
+    try:
+        import resource  # noqa: PLC0415 (there is none on Windows)
+    except ModuleNotFoundError:
+        return float("nan")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

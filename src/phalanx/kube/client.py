@@ -12,7 +12,7 @@ import msgspec
 
 from phalanx import __version__
 from phalanx.kube.credentials import Access, AccessError
-from phalanx.kube.wire.answer import Answer, WireError
+from phalanx.kube.wire.answer import REPLY_MAX, Answer, WireError
 from phalanx.kube.wire.connection import Connection, Lost
 from phalanx.kube.wire.pool import Pool
 from phalanx.kube.wire.road import Road
@@ -67,9 +67,10 @@ class Client:
     bind into a read that succeeds.
     """
 
-    def __init__(self, access: Access, connections: int = 64) -> None:
+    def __init__(self, access: Access, connections: int = 64, reply_max: int = REPLY_MAX) -> None:
         self._access = access
         self._connections = connections
+        self._reply_max = reply_max
         self._road = Road(access.server, access.proxy, access.tls_server_name)
         self._pool: Pool | None = None
         self._fields = (
@@ -169,7 +170,7 @@ class Client:
             # finish with the old.
             connection = await pool.take(self._access.ssl())
             try:
-                answer = Answer(streamed=streamed, packed=method == "GET" and not streamed)
+                answer = Answer(streamed=streamed, packed=method == "GET" and not streamed, limit=self._reply_max)
                 await connection.ask(request, answer, whole=not streamed)
             except BaseException as error:
                 connection.end()

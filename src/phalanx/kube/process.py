@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-import uvloop
-
 from phalanx.engine.policy import Policy
 from phalanx.kube.client import Client
 from phalanx.kube.credentials import load_access
@@ -61,7 +59,11 @@ class Choices:
 
 def serve(choices: Choices) -> int:
     """Run until told to stop; return the exit status."""
-    return uvloop.run(_serve(choices))
+    try:
+        from uvloop import run  # noqa: PLC0415 (there is none for Windows)
+    except ModuleNotFoundError:
+        from asyncio import run  # noqa: PLC0415
+    return run(_serve(choices))
 
 
 async def _serve(choices: Choices) -> int:
@@ -114,7 +116,7 @@ def _named(policy: Policy, choices: Choices) -> Policy:
 def _history(choices: Choices, scheduler: Scheduler, metrics: Metrics) -> "_Work | None":
     if choices.usage_prometheus is None:
         return None
-    # Here and not above: it brings a library that takes a quarter of a second to load, and few have use for it.
+    # Here and not above: few have use for it.
     from phalanx.kube.usage_source import UsageSource, checked_url  # noqa: PLC0415
 
     queues = scheduler.world.queues

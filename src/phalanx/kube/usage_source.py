@@ -5,17 +5,21 @@ newest word is old, the last history stays in force and goes on from what the sc
 """
 
 import asyncio
+import base64
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-import aiohttp
 import msgspec
 
+from phalanx.kube.client import Client, Unanswered
 from phalanx.kube.clock import Clock
+from phalanx.kube.credentials import Access, Fixed
+from phalanx.kube.exec_plugin import Credential
 from phalanx.kube.log import Log
+from phalanx.kube.tls import Tls
 from phalanx.model.axis import unit
 from phalanx.model.usage import Memory
 from phalanx.world.usage_text import SLOTS
@@ -25,7 +29,6 @@ PERIOD = 60.0
 STALE = 300.0
 #: Samples per part of the window: a week is looked at every 20 minutes.
 _FINE = 16
-_TIMEOUT = aiohttp.ClientTimeout(total=30)
 #: The largest reply that is read.
 _REPLY_MAX = 64 * 2**20
 
@@ -124,9 +127,9 @@ class UsageSource:
 
     async def _history(self, memory: Memory) -> dict[str, object]:
         now, uids = self.clock.now(), self.queues()
-        async with aiohttp.ClientSession(timeout=_TIMEOUT) as session:
-            total = await self._ask(session, _TOTAL, memory, now)
-            used = await self._ask(session, _USED, memory, now)
+        async with Client(_access(self.url, self.clock), 1, _REPLY_MAX) as client:
+            total = await self._ask(client, _TOTAL, memory, now)
+            used = await self._ask(client, _USED, memory, now)
         width = memory.window / SLOTS
         ages = [parts_ago for parts in total.values() for parts_ago, value in enumerate(reversed(parts)) if value]
         if not ages:
@@ -143,7 +146,7 @@ class UsageSource:
             "total": {resource: parts for (_, resource), parts in total.items()}, "queues": queues,
         }  # fmt: skip
 
-    async def _ask(self, session: aiohttp.ClientSession, what: str, memory: Memory, now: float) -> Integrals:
+    async def _ask(self, client: Client, what: str, memory: Memory, now: float) -> Integrals:
         """Return the integrals of a metric over the parts of the window that ends now."""
         width = memory.window / SLOTS
         fine = max(round(width * 1000 / _FINE), 1000)
@@ -152,14 +155,14 @@ class UsageSource:
             "start": f"{now - (SLOTS - 1) * width:.3f}", "end": f"{now:.3f}", "step": f"{width:.3f}",
         }  # fmt: skip
         try:
-            async with session.get(f"{self.url}/api/v1/query_range", params=query) as reply:
-                answer = _answer.decode(await _bounded(reply))
-                if reply.status != 200 or answer.data is None:
-                    raise HistoryError(f"{reply.status} {answer.error}".strip())
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise HistoryError(f"{type(error).__name__} {error}".strip()) from None
+            reply = await client.request("GET", "/api/v1/query_range", query=query)
+            answer = _answer.decode(reply.body)
+        except Unanswered as error:
+            raise HistoryError(str(error)) from None
         except msgspec.MsgspecError as error:
             raise HistoryError(f"{reply.status}, which is no answer of Prometheus': {error}") from None
+        if reply.status != 200 or answer.data is None:
+            raise HistoryError(f"{reply.status} {answer.error}".strip())
         integrals: Integrals = {}
         for series in answer.data.result:
             key = series.metric.get("queue", ""), series.metric.get("resource", "")
@@ -167,13 +170,13 @@ class UsageSource:
         return integrals
 
 
-async def _bounded(reply: aiohttp.ClientResponse) -> bytes:
-    body = bytearray()
-    async for chunk in reply.content.iter_any():
-        body += chunk
-        if len(body) > _REPLY_MAX:
-            raise HistoryError(f"its answer is larger than {_REPLY_MAX >> 20} MiB")
-    return bytes(body)
+def _access(url: str, clock: Clock) -> Access:
+    """Return the way to an address, as whoever is named in it, and to a server that the system trusts."""
+    parts = urlsplit(url)
+    pair = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    basic = f"Basic {base64.b64encode(pair.encode()).decode()}" if parts.username else None
+    tls = Tls(None, verify=True, name="--usage-prometheus", clock=clock)
+    return Access(url, tls, Fixed(Credential(basic)), None, None)
 
 
 def _parts(series: _Series, scale: float, memory: Memory, now: float) -> list[float]:

@@ -1,11 +1,15 @@
 """One answer, read from bytes as they come. No I/O: whatever way the bytes are cut, the answer is the same.
 
 It is strict. Whatever could be read in two ways is no answer, because the next answer on the same connection would
-then be taken for somebody else's.
+then be taken for somebody else's. Heads are read by httptools; bodies here, because a parser that reads on by itself
+does not say where an answer ended, nor bound the line before a chunk and the trailers behind the last one.
 """
 
 import re
 import zlib
+from functools import lru_cache
+
+from httptools import HttpParserError, HttpResponseParser
 
 #: The largest reply that is read. A server, or somebody between, must not be able to fill our memory.
 REPLY_MAX = 512 * 2**20
@@ -15,9 +19,7 @@ HEAD_MAX = 64 * 2**10
 LINE_MAX = 1024
 
 _WAIT = -1
-_STATUS = re.compile(r"HTTP/1\.([01]) ([1-9][0-9]{2})(?: .*)?")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_STRAY = re.compile(r"[\r\n\0]")
 _CHUNK = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
 
 
@@ -109,25 +111,39 @@ class Answer:
             raise Broken(f"the head of the answer is longer than {HEAD_MAX} bytes")
         if end < 0:
             return _WAIT
-        text = data[at:end].decode("latin-1")
-        first, *lines = text.split("\r\n")
-        status = _STATUS.fullmatch(first)
-        if status is None or _STRAY.search(text.replace("\r\n", "")):
+        head = data[at : end + 4]
+        # The parser would also pass over empty lines, and take what servers of other protocols say.
+        if not head.startswith(b"HTTP/1."):
             raise Broken("what came is no HTTP answer")
-        self.status = int(status[2])
-        self.headers = _fields(lines)
+        self.headers = {}
+        parser = HttpResponseParser(self)
+        try:
+            parser.feed_data(head)
+        except HttpParserError as error:
+            if parser.get_status_code() != 101:
+                raise Broken(_wrong(head, str(error))) from None
+        self.status = parser.get_status_code()
+        if self.status < 100:
+            raise Broken("what came is no HTTP answer")
         if self.status == 101:
             raise Broken("the server changes to a protocol that nobody asked for")
         if self.status >= 200:
-            self._frame(old=status[1] == "0")
+            self._frame(old=head.startswith(b"HTTP/1.0"))
         return end + 4
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Note a field that the parser read, as the standards write names: `Retry-After`, whatever the server wrote."""
+        key, text = _spelled(name), value.decode("latin-1").rstrip(" \t")
+        self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
 
     def _frame(self, *, old: bool) -> None:
         """Find out how long the body is. Two lengths that might differ are none."""
         self.headed = True
         fields = self.headers
-        wishes = {word.strip() for word in fields.get("Connection", "").lower().split(",")}
-        self.keep = "keep-alive" in wishes if old else "close" not in wishes
+        self.keep = not old
+        if "Connection" in fields:
+            wishes = {word.strip() for word in fields["Connection"].lower().split(",")}
+            self.keep = "keep-alive" in wishes if old else "close" not in wishes
         length, coding = fields.get("Content-Length"), fields.get("Transfer-Encoding")
         coded = fields.get("Content-Encoding", "identity").lower()
         if coded not in {"identity", "gzip" if self._packed else "identity"}:
@@ -140,8 +156,6 @@ class Answer:
                 raise Broken(f"the answer's length is not clear: found {coding!r} and length {length!r}")
             self._read = self._chunk
         elif length is not None:
-            if not (length.isascii() and length.isdigit()) or len(length) > 18:
-                raise Broken(f"Content-Length: found {length[:40]!r}, allowed is one number")
             self._left = int(length)
             if self._left > self._most:
                 raise Broken(f"the reply is too large: {self._left} bytes")
@@ -209,13 +223,16 @@ class Answer:
         return end
 
 
-def _fields(lines: list[str]) -> dict[str, str]:
-    """Return the fields by name, as the standards write names: `Retry-After`, whatever the server wrote."""
-    found: dict[str, str] = {}
-    for line in lines:
-        name, colon, value = line.partition(":")
+@lru_cache(256)
+def _spelled(name: bytes) -> str:
+    """Return a field's name. Servers say the same few with every answer."""
+    return name.decode("latin-1").title()
+
+
+def _wrong(head: bytes, reason: str) -> str:
+    """Say what is wrong with a head: the line that is no field, or else what the parser says."""
+    for line in head.decode("latin-1").split("\r\n")[1:-2]:
+        name, colon, _ = line.partition(":")
         if not colon or not _NAME.fullmatch(name):
-            raise Broken(f"found {line[:40]!r} among the fields of an answer")
-        name, value = name.title(), value.strip(" \t")
-        found[name] = f"{found[name]}, {value}" if name in found else value
-    return found
+            return f"found {line[:40]!r} among the fields of an answer"
+    return f"what came is no HTTP answer: {reason}"
