@@ -60,10 +60,10 @@ class Choices:
 def serve(choices: Choices) -> int:
     """Run until told to stop; return the exit status."""
     try:
-        from uvloop import run  # noqa: PLC0415 (there is none for Windows)
+        import uvloop  # noqa: PLC0415 (there is none for Windows)
     except ModuleNotFoundError:
-        from asyncio import run  # noqa: PLC0415
-    return run(_serve(choices))
+        return asyncio.run(_serve(choices))
+    return uvloop.run(_serve(choices))
 
 
 async def _serve(choices: Choices) -> int:
