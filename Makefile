@@ -9,7 +9,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 export UV_PYTHON_DOWNLOADS := never
 PYTEST_ARGS ?=
 
-.PHONY: demo test check bench bench-cluster chaos cluster test-versions format clean
+.PHONY: demo test check bench bench-cluster chaos cluster test-versions chart format clean
 
 demo: $(VENV)/.run            ## three disasters of a pod-by-pod scheduler, and Phalanx avoiding each
 	@$(BIN)/phalanx demo
@@ -44,6 +44,9 @@ test-versions: $(VENV)/.dev   ## the real-cluster tests on Kubernetes 1.35, 1.36
 	  K8S=$$version CI=true $(BIN)/pytest -n 2 -q tests/kube $(PYTEST_ARGS) || failed="$$failed $$version"; \
 	done; \
 	[ -z "$$failed" ] || { echo "failed on Kubernetes:$$failed"; exit 1; }
+
+chart: $(VENV)/.dev           ## write charts/phalanx from src/phalanx/kube/manifests
+	@$(BIN)/python -m phalanx.kube.installation.chart charts/phalanx
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

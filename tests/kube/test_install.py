@@ -11,7 +11,7 @@ import yaml
 
 from phalanx.cli.install import register
 from phalanx.cli.output import Mistake
-from phalanx.kube.install import PORT, UID
+from phalanx.kube.install import PORT, UID, Installation, manifests, removal
 from phalanx.policy.load import load_policy, parse_policy
 from phalanx.testing.control_plane import ControlPlane, LocalError
 
@@ -34,10 +34,22 @@ def of(kind: str, objects: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def test_what_belongs_to_no_namespace_bears_the_name_of_the_installation(capsys: Captured) -> None:
+    """So nothing of one installation is another's; only the definition of Queues is everybody's."""
+    objects = printed(capsys, "--namespace", "gpu", "--name", "red")
+    shared = [one for one in objects if "namespace" not in one["metadata"] and one["kind"] != "Namespace"]
+    names = {one["kind"]: one["metadata"]["name"] for one in shared}
+    assert names.pop("CustomResourceDefinition") == "queues.scheduling.phalanx.dev"
+    assert names
+    assert all({"gpu", "red"} <= set(re.split("[:.]", name)) for name in names.values())
+
+
 def test_every_choice_lands_where_it_belongs_and_nowhere_is_the_default_left(capsys: Captured) -> None:
     choices = (
         "--namespace",
         "gpu",
+        "--name",
+        "red",
         "--image",
         "host:5000/team/phalanx:1",
         "--scheduler-name",
@@ -48,6 +60,7 @@ def test_every_choice_lands_where_it_belongs_and_nowhere_is_the_default_left(cap
     objects = printed(capsys, *choices)
     assert {one["metadata"].get("namespace", "gpu") for one in objects} == {"gpu"}
     assert "phalanx-system" not in json.dumps(objects)
+    assert {one["metadata"]["name"].split("-policy")[0] for one in objects if "namespace" in one["metadata"]} == {"red"}
     container = of("Deployment", objects)["spec"]["template"]["spec"]["containers"][0]
     assert container["image"] == "host:5000/team/phalanx:1"
     assert parse_policy(of("ConfigMap", objects)["data"]["policy.yaml"], "p").scheduler_names == ("a", "b")
@@ -82,6 +95,10 @@ def test_the_arguments_of_the_deployment_are_ones_that_run_takes(capsys: Capture
         "lease_name": "phalanx",
         "address": "",
         "port": PORT,
+        "lease_duration": 15.0,
+        "renew_deadline": 10.0,
+        "retry_period": 2.0,
+        "log_format": "text",
     }
 
 
@@ -113,20 +130,19 @@ NAMESPACE = "phalanx-install-test"
 
 @pytest.fixture(scope="module")
 def installed(control_plane: ControlPlane) -> Iterator[list[dict[str, Any]]]:
-    from phalanx.kube.install import manifests  # noqa: PLC0415
-
-    text = manifests(NAMESPACE, "phalanx:test", ["phalanx"])
+    chosen = Installation(namespace=NAMESPACE)
+    text = manifests(chosen)
     # Strict: a field that the server does not know would be a mistake that nobody sees.
     control_plane.kubectl("apply", "--validate=strict", "-f", "-", stdin=text)
     yield list(yaml.safe_load_all(text))
-    control_plane.kubectl("delete", "--wait=false", "-f", "-", stdin=text)
+    control_plane.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=removal(chosen))
 
 
 def test_a_real_api_server_takes_everything_as_it_is(
     control_plane: ControlPlane, installed: list[dict[str, Any]]
 ) -> None:
     assert control_plane.kubectl("diff", "-f", "-", stdin=yaml.safe_dump_all(installed)) == ""
-    assert len(installed) == 10
+    assert len(installed) == 12
 
 
 def test_the_pods_meet_the_restricted_standard_which_is_enforced_there(

@@ -9,7 +9,7 @@ import yaml
 
 from phalanx.dialects.native import queues
 from phalanx.dialects.native.queue_objects import QueueSpec
-from phalanx.kube.install import manifests
+from phalanx.kube.install import Installation, manifests
 from phalanx.kube.queue_crd import NAME, SPEC, TERMS, queue_crd
 
 
@@ -43,7 +43,7 @@ def test_every_field_says_what_it_is_for() -> None:
 
 
 def test_it_is_the_first_thing_that_is_installed() -> None:
-    text = manifests("phalanx-system", "phalanx:1", ["phalanx"])
+    text = manifests(Installation())
     first = next(yaml.safe_load_all(text))
     assert (first["kind"], first["metadata"]["name"]) == ("CustomResourceDefinition", NAME)
     assert first == queue_crd()

@@ -14,6 +14,7 @@ COMMANDS = {
         "Start a real Kubernetes control plane on this machine, with pretend GPU nodes and Phalanx, until Ctrl-C."
     ),
     "install": "Print the manifests that put Phalanx on a cluster.",
+    "uninstall": "Print the objects to delete, so that Phalanx is gone and every Queue stays.",
 }
 SUMMARY = "All together, or not at all: an AI-native workload scheduler for Kubernetes."
 _FLAGS = {"--help (-h)": "Print this page; after a command, that command's.", "--version": "Print the version."}

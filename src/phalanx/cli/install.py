@@ -1,11 +1,15 @@
 """`phalanx install --print`: the manifests that put Phalanx on a cluster."""
 
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from phalanx import __version__
 from phalanx.cli.output import Mistake
+
+Print = Annotated[bool, Parameter(name="--print", negative=(), show_default=False)]
+Files = Annotated[tuple[Path, ...], Parameter(name="--values", negative=())]
+Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 
 def register(app: App) -> None:
@@ -15,10 +19,14 @@ def register(app: App) -> None:
 
 def install(
     *,
-    print_: Annotated[bool, Parameter(name="--print", negative=(), show_default=False)] = False,
+    print_: Print = False,
     namespace: str = "phalanx-system",
-    image: str = f"phalanx:{__version__}",
-    scheduler_name: Annotated[tuple[str, ...], Parameter(negative=())] = ("phalanx",),
+    name: str = "phalanx",
+    values: Files = (),
+    image: str | None = None,
+    scheduler_name: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    no_crds: Flag = False,
+    crds_only: Flag = False,
 ) -> None:
     """Print the manifests that put Phalanx on a cluster.
 
@@ -30,16 +38,27 @@ def install(
         Print them.
     namespace
         Where Phalanx lives.
+    name
+        What this installation is called; its objects bear the name.
+    values
+        A file of values, as for the Helm chart; may be repeated, later ones count more.
     image
         The image that you built and pushed.
     scheduler_name
-        The spec.schedulerName of pods that are ours. May be repeated.
+        The spec.schedulerName of pods that are ours, "phalanx" by default. May be repeated.
+    no_crds
+        Leave the definition of Queues out.
+    crds_only
+        Print the definition of Queues alone.
     """
-    from phalanx.kube.install import InstallError, manifests  # noqa: PLC0415 (only when it is needed)
+    # Here and not above: whoever asks for help need not wait for it.
+    from phalanx.cli.installing import installation, mistakes  # noqa: PLC0415
+    from phalanx.kube.install import manifests  # noqa: PLC0415
 
     if not print_:
         raise Mistake("install: --print is missing; phalanx install --print | kubectl apply -f - installs")
-    try:
-        print(manifests(namespace, image, scheduler_name), end="")
-    except InstallError as error:
-        raise Mistake(f"install: {error}") from None
+    if no_crds and crds_only:
+        raise Mistake("install: found --no-crds and --crds-only, allowed is one of them")
+    with mistakes("install"):
+        chosen = installation(name, namespace, values, image, scheduler_name)
+        print(manifests(chosen, crds=not no_crds, others=not crds_only), end="")

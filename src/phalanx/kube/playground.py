@@ -11,8 +11,7 @@ from typing import Any
 
 import yaml
 
-from phalanx import __version__
-from phalanx.kube.install import manifests
+from phalanx.kube.install import Installation, objects
 from phalanx.kube.local import ControlPlane, LocalError, node_manifest
 from phalanx.kube.local.folders import temporary_folder
 from phalanx.kube.local.processes import Processes
@@ -94,8 +93,7 @@ def without_job_groups(version: str) -> dict[str, list[str]]:
 
 def grant(plane: ControlPlane) -> Path:
     """Give the service account the rights that `phalanx install` prints; return a kubeconfig of that user."""
-    printed = yaml.safe_load_all(manifests(_NAMESPACE, f"phalanx:{__version__}", ("phalanx",)))
-    wanted = [item for item in printed if item["kind"] not in _IN_PODS]
+    wanted = [item for item in objects(Installation(namespace=_NAMESPACE)) if item["kind"] not in _IN_PODS]
     plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(wanted))
     return plane.user(_USER, ["system:serviceaccounts", f"system:serviceaccounts:{_NAMESPACE}"])
 

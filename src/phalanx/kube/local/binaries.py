@@ -9,14 +9,15 @@ from functools import cache
 from pathlib import Path
 
 from phalanx.kube.local.build import build
-from phalanx.kube.local.versions import COMMANDS, Module, module_of
+from phalanx.kube.local.versions import COMMANDS, HELM, Module, module_of
 
+_QUESTIONS = {"kubectl": ["version", "--client"], HELM: ["version", "--short"]}
 _VERSION = re.compile(r"\bv?(\d+)\.(\d+)\.\d+")
 
 
 def binaries(commands: Iterable[str], version: str) -> dict[str, Path]:
     """Return where each command is, after building those that are neither installed nor built yet."""
-    names = sorted(commands, key=COMMANDS.index)
+    names = sorted(commands, key=(*COMMANDS, HELM).index)
     missing: dict[Module, list[str]] = {}
     for name in names:
         if find(name, version) is None:
@@ -57,7 +58,7 @@ def _installed(command: str) -> Iterator[Path]:
 @cache
 def _minor_of(program: Path) -> tuple[int, int] | None:
     """Ask a program for its version; one that does not answer is not used."""
-    question = ["version", "--client"] if program.name == "kubectl" else ["--version"]
+    question = _QUESTIONS.get(program.name, ["--version"])
     try:
         answer = subprocess.run([program, *question], capture_output=True, text=True, timeout=30, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired):

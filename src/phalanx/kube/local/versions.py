@@ -9,7 +9,9 @@ from phalanx.kube.local.errors import LocalError
 
 VERSIONS = ("1.35", "1.36", "1.37")
 DEFAULT = "1.36"
+#: What a control plane is made of, and helm, which only the tests of the chart ask for.
 COMMANDS = ("kube-apiserver", "etcd", "kubectl", "kube-controller-manager", "kube-scheduler", "kwok")
+HELM = "helm"
 
 _MODULES = Path(__file__).parent / "modules"
 _REQUIRE = re.compile(r"^require (?P<path>\S+) v(?P<version>\S+)$", re.MULTILINE)
@@ -55,7 +57,7 @@ def wanted(version: str | None = None) -> str:
 
 def module_of(command: str, version: str) -> Module:
     """Return the module that a command is built from."""
-    name = command if command in {"etcd", "kwok"} else "kubernetes"
+    name = command if command in {"etcd", "kwok", HELM} else "kubernetes"
     folder = _MODULES / (name if name != "kubernetes" else f"kubernetes-{version}")
     text = (folder / "go.mod").read_text("utf-8")
     require, go = _REQUIRE.search(text), _GO.search(text)

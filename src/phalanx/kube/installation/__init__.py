@@ -1,0 +1,1 @@
+"""What can be chosen about an installation, and how the choices get into the manifests and into the chart."""
