@@ -1,14 +1,64 @@
 """The chart in `charts/phalanx` and `phalanx install --print` are made from one source and refuse the same values."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 import yaml
 
 from phalanx import __version__
+from phalanx.kube.install import Installation, objects
 from phalanx.kube.installation.chart import chart_files
 from phalanx.kube.installation.values import Values, ValuesError, read_values
+from phalanx.kube.local import LocalError
+
+Helm = Callable[..., str]
+
+WRONG = [
+    ("replicas: two", "replicas: found 'two': expected `int`, got `str`"),
+    ("replicas: 0", "replicas: found 0: expected `int` >= 1"),
+    ("image: {pullpolicy: Always}", "image.pullpolicy: no such value, did you mean pullPolicy?"),
+    ("image: {pullPolicy: Sometimes}", "image.pullPolicy: found 'Sometimes': invalid enum value 'Sometimes'"),
+    ("schedulerName: [a]", "schedulerName: no such value, did you mean schedulerNames?"),
+    ("schedulerNames: []", "schedulerNames: found []: expected `array` of length >= 1"),
+    ("lease: {duration: 5}", "lease: allowed are rising numbers, retryPeriod below renewDeadline below duration"),
+    ("policy: 'schedulerNames: [a]'", "policy: found schedulerNames, which is a value of its own beside policy"),
+    ("extraArgs: [port]", "extraArgs[0]: found 'port': expected `str` matching regex '^--[a-z]'"),
+    ("rbac: {extraRules: {volcano: [{verbs: [get]}]}}",
+     "rbac.extraRules[...][0]: object missing required field `apiGroups`"),
+    ("[1]", "found list, allowed is a mapping of values"),
+]  # fmt: skip
+
+VALUES = {
+    "nothing chosen": "{}",
+    "a policy as a text": '{policy: "extends: default\\nplugins: []\\n", schedulerNames: [a, b.c]}',
+    "a policy as a mapping": "policy: {extends: default, actions: [{name: allocate}]}",
+    "everything": """
+        image: {repository: host:5000/team/phalanx, tag: v1, pullPolicy: Always, pullSecrets: [{name: registry}]}
+        replicas: 3
+        lease: {duration: 30.5, renewDeadline: 20, retryPeriod: 0.5}
+        logFormat: json
+        extraArgs: [--eviction-rate=10, "--usage-prometheus=http://prometheus:9090"]
+        rbac:
+          extraRules:
+            volcano: [{apiGroups: [scheduling.volcano.sh], resources: [podgroups], verbs: [list, watch]}]
+            jobset: [{apiGroups: [jobset.x-k8s.io], resources: [jobsets], resourceNames: [a], verbs: [get]}]
+            none: []
+        resources: {limits: {memory: 8Gi}}
+        priorityClassName: ""
+        nodeSelector: {pool: system}
+        tolerations: [{key: system, operator: Exists}]
+        affinity: {nodeAffinity: {}}
+        podAnnotations: {a/b: "true"}
+        keepQueues: false
+        networkPolicy: {enabled: true, ingressFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]}
+        serviceMonitor: {enabled: true, interval: 10s, labels: {release: prometheus}}
+        """,
+    "a digest": "image: {digest: 'sha256:%s'}" % ("0" * 64),
+    "a digest and a tag": "{image: {tag: v2, digest: 'sha256:%s'}, serviceMonitor: {enabled: true}}" % ("f" * 64),
+}
 
 
 @pytest.fixture
@@ -32,23 +82,7 @@ def test_the_commented_values_are_the_defaults_and_the_chart_has_this_version(ch
     assert {about["version"], about["appVersion"]} == {__version__}
 
 
-@pytest.mark.parametrize(
-    ("values", "complaint"),
-    [
-        ("replicas: two", "replicas: found 'two': expected `int`, got `str`"),
-        ("replicas: 0", "replicas: found 0: expected `int` >= 1"),
-        ("image: {pullpolicy: Always}", "image.pullpolicy: no such value, did you mean pullPolicy?"),
-        ("image: {pullPolicy: Sometimes}", "image.pullPolicy: found 'Sometimes': invalid enum value 'Sometimes'"),
-        ("schedulerName: [a]", "schedulerName: no such value, did you mean schedulerNames?"),
-        ("schedulerNames: []", "schedulerNames: found []: expected `array` of length >= 1"),
-        ("lease: {duration: 5}", "lease: allowed are rising numbers, retryPeriod below renewDeadline below duration"),
-        ("policy: 'schedulerNames: [a]'", "policy: found schedulerNames, which is a value of its own beside policy"),
-        ("extraArgs: [port]", "extraArgs[0]: found 'port': expected `str` matching regex '^--[a-z]'"),
-        ("rbac: {extraRules: {volcano: [{verbs: [get]}]}}",
-         "rbac.extraRules[...][0]: object missing required field `apiGroups`"),
-        ("[1]", "found list, allowed is a mapping of values"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("values", "complaint"), WRONG)
 def test_a_value_that_cannot_be_is_one_line(values: str, complaint: str) -> None:
     with pytest.raises(ValuesError) as mistake:
         read_values([("mine.yaml", values)])
@@ -59,3 +93,45 @@ def test_a_file_that_is_no_yaml_is_one_line_with_its_number() -> None:
     with pytest.raises(ValuesError) as mistake:
         read_values([("mine.yaml", "replicas: 2\nimage: }")])
     assert str(mistake.value).startswith("mine.yaml:2: not YAML: ")
+
+
+def as_helm(helm: Helm, chart: Path, folder: Path, values: str) -> list[dict[str, Any]]:
+    (folder / "values.yaml").write_text(values)
+    told = helm(
+        "template",
+        "red",
+        chart,
+        "--namespace=gpu",
+        "--include-crds",
+        "--kube-version=1.36",
+        f"--values={folder}/values.yaml",
+    )
+    return list(yaml.safe_load_all(told))
+
+
+def by_name(objects: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Objects by kind and name; the policy as what it means, because helm has a hand of its own in writing YAML."""
+    for one in objects:
+        if one["kind"] == "ConfigMap":
+            one["data"]["policy.yaml"] = yaml.safe_load(one["data"]["policy.yaml"])
+    return {(one["kind"], one["metadata"]["name"]): one for one in objects}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+def test_helm_and_install_give_the_same_objects(values: str, helm: Helm, chart: Path, tmp_path: Path) -> None:
+    """All but the namespace, which helm makes itself."""
+    installation = Installation("red", "gpu", read_values([("values.yaml", values)]))
+    printed = [one for one in objects(installation) if one["kind"] != "Namespace"]
+    assert by_name(as_helm(helm, chart, tmp_path, values)) == by_name(printed)
+
+
+def test_helm_finds_nothing_wrong_with_the_chart(helm: Helm, chart: Path) -> None:
+    assert "0 chart(s) failed" in helm("lint", "--strict", chart)
+
+
+@pytest.mark.parametrize("values", [values for values, _ in WRONG])
+def test_helm_refuses_what_install_refuses(values: str, helm: Helm, chart: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        LocalError, match=r"don't meet the specifications of the schema|lease: |policy: |cannot unmarshal"
+    ):
+        as_helm(helm, chart, tmp_path, values)

@@ -6,19 +6,13 @@
 {{- end }}
 
 {{- define "phalanx.policy" -}}
-{{- if kindIs "string" .Values.policy -}}
-{{- if regexMatch "(?m)^schedulerNames:" .Values.policy }}{{ include "phalanx.namesApart" . }}{{ end -}}
+{{- $policy := .Values.policy | default (dict "extends" "default") -}}
+{{- $text := kindIs "string" $policy | ternary (toString $policy) (toYaml $policy) -}}
+{{- if regexMatch "(?m)^schedulerNames:" $text -}}
+{{- fail "policy: found schedulerNames, which is a value of its own beside policy" -}}
+{{- end -}}
 schedulerNames: {{ toJson .Values.schedulerNames }}
-{{ .Values.policy }}
-{{- else -}}
-{{- if hasKey .Values.policy "schedulerNames" }}{{ include "phalanx.namesApart" . }}{{ end -}}
-schedulerNames: {{ toJson .Values.schedulerNames }}
-{{ toYaml .Values.policy }}
-{{ end -}}
-{{- end }}
-
-{{- define "phalanx.namesApart" -}}
-{{- fail "policy: found schedulerNames, which is a value of its own beside policy" }}
+{{ $text }}
 {{- end }}
 
 {{- define "phalanx.extraRules" -}}

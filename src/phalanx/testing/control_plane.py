@@ -5,21 +5,24 @@ the programs are neither installed nor can be built, and the reason says what to
 """
 
 import os
-from collections.abc import Callable, Iterator
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, nullcontext, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from phalanx.kube.local import ControlPlane, LocalError, MissingError, node_manifest
 from phalanx.kube.local.binaries import binaries
-from phalanx.kube.local.versions import COMMANDS, wanted
+from phalanx.kube.local.versions import COMMANDS, HELM, wanted
 
 __all__ = [
     "ControlPlane",
     "LocalError",
     "control_plane",
     "fresh_control_plane",
+    "helm",
     "need_binaries",
     "node_manifest",
     "pytest_collection_modifyitems",
@@ -48,21 +51,44 @@ def fresh_control_plane() -> Iterator[Callable[..., ControlPlane]]:
         yield start
 
 
+@pytest.fixture(scope="session")
+def helm(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """A way to run the real helm: it returns what helm prints; nothing of this user's own helm is read or written."""
+    need_binaries([HELM])
+    program = binaries([HELM], wanted())[HELM]
+    home = tmp_path_factory.mktemp("helm")
+    folders = {f"HELM_{what}_HOME": str(home / what) for what in ("CACHE", "CONFIG", "DATA")}
+
+    def run(*arguments: str | Path, kubeconfig: Path | None = None) -> str:
+        where = {"KUBECONFIG": str(kubeconfig)} if kubeconfig else {}
+        command = [str(program), *map(str, arguments)]
+        done = subprocess.run(  # noqa: S603
+            command, env=os.environ | folders | where, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise LocalError(f"helm {' '.join(command[1:])}: {done.stderr.strip()}")
+        return done.stdout
+
+    return run
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Build what is missing before the first test, so that no test's time limit cuts a build of minutes short."""
-    if config.option.collectonly or not any(_FIXTURES & set(getattr(item, "fixturenames", ())) for item in items):
+    asked = {name for item in items for name in getattr(item, "fixturenames", ())}
+    commands = [*(COMMANDS if _FIXTURES & asked else ()), *([HELM] if HELM in asked else ())]
+    if config.option.collectonly or not commands:
         return
     capture = config.pluginmanager.getplugin("capturemanager")
     # The tests say what went wrong, each under its own name, so that the others run.
     with capture.global_and_fixture_disabled() if capture else nullcontext(), suppress(LocalError):
-        binaries(COMMANDS, wanted())
+        binaries(commands, wanted())
 
 
-def need_binaries() -> None:
+def need_binaries(commands: Iterable[str] = COMMANDS) -> None:
     """Skip the test that asks where the programs are missing; fail it with CI=true."""
     try:
-        binaries(COMMANDS, wanted())
+        binaries(commands, wanted())
     except MissingError as error:
         if os.environ.get("CI"):
             raise

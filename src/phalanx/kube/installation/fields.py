@@ -53,7 +53,7 @@ def image_text(image: Image) -> str:
 
 def policy_text(installation: Installation) -> str:
     """Return the policy file: the scheduler names, then what was given, a text as it stands."""
-    policy = installation.values.policy
+    policy = installation.values.policy or {"extends": "default"}
     text = policy if isinstance(policy, str) else yaml.safe_dump(policy)
     names = ", ".join(f'"{name}"' for name in installation.values.scheduler_names)
     return f"schedulerNames: [{names}]\n{text}"

@@ -105,7 +105,8 @@ class Values(_Part, frozen=True):
     scheduler_names: Annotated[list[Name], Meta(min_length=1, max_length=64)] = msgspec.field(
         default_factory=lambda: ["phalanx"]
     )
-    policy: str | Manifest = "extends: default\n"
+    #: None: what ships. No default to merge with, because helm warns when a text meets a mapping.
+    policy: str | Manifest | None = None
     lease: LeaseTimes = LeaseTimes()
     log_format: Literal["text", "json"] = "text"
     extra_args: list[Annotated[str, Meta(pattern="^--[a-z]")]] = []
@@ -165,9 +166,11 @@ LEASE_RISES = "lease: allowed are rising numbers, retryPeriod below renewDeadlin
 NAMES_APART = "policy: found schedulerNames, which is a value of its own beside policy"
 
 
-def names_schedulers(policy: str | Manifest) -> bool:
+def names_schedulers(policy: str | Manifest | None) -> bool:
     """Tell whether a policy has the key that the chart writes before it."""
-    return "schedulerNames" in policy if isinstance(policy, dict) else bool(re.search(r"(?m)^schedulerNames:", policy))
+    if isinstance(policy, dict):
+        return "schedulerNames" in policy
+    return bool(re.search(r"(?m)^schedulerNames:", policy or ""))
 
 
 def _mistake(text: str, merged: Manifest) -> str:
