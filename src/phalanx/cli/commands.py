@@ -10,6 +10,7 @@ COMMANDS = {
     "policy": "Print a preset; check a policy file.",
     "queues": "Show the queue tree: what each queue is guaranteed, is entitled to, has, borrows and asks for.",
     "run": "Schedule a real cluster: pods whose schedulerName is ours.",
+    "check": "Look at everything that `phalanx run` needs on a cluster, and say what mends what is wrong.",
     "playground": (
         "Start a real Kubernetes control plane on this machine, with pretend GPU nodes and Phalanx, until Ctrl-C."
     ),

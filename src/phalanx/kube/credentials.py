@@ -87,6 +87,8 @@ class Access:
         self.tls_server_name = name
         self._tls = tls
         self._credentials = credentials
+        #: What was shown to the server last, to say what is wrong with it.
+        self.shown = Credential()
 
     def ssl(self) -> ssl.SSLContext:
         """Return the context for new connections: another object than before means that old ones are out of date.
@@ -97,7 +99,7 @@ class Access:
 
     async def authorization(self) -> str | None:
         """Return the header's value, if there is one, renewed when it is due."""
-        credential = await self._credentials.current()
+        self.shown = credential = await self._credentials.current()
         self._tls.present(credential.pair)
         return credential.authorization
 

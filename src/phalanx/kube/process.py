@@ -13,6 +13,8 @@ from typing import Literal, Protocol
 from phalanx.engine.policy import Policy
 from phalanx.kube.client import Client
 from phalanx.kube.credentials import load_access
+from phalanx.kube.doctor.checkup import Checkup
+from phalanx.kube.doctor.examine import Wish
 from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
 from phalanx.kube.metrics import Metrics
@@ -70,11 +72,14 @@ async def _serve(choices: Choices) -> int:
     log = Log(choices.log_format)
     # As client-go: two replicas on one host, or in two pod namespaces with one host name, must never be one.
     identity = f"{os.environ.get('POD_NAME') or socket.gethostname()}_{uuid.uuid4()}"
-    async with Client(load_access(choices.kubeconfig, choices.context)) as client:
+    access = load_access(choices.kubeconfig, choices.context)
+    async with Client(access) as client:
         source = _source(choices, client)
         policy, watch = await _first_policy(choices, source)
         metrics = Metrics()
-        standing = Standing(log)
+        checkup = Checkup(client, access, _wish(choices), log)
+        standing = Standing(log, explain=checkup.explain)
+        checkup.watch(standing)
         leader = _leader(choices, client, identity, log, standing)
         settings = Settings(identity, wave_deadline=choices.wave_deadline, eviction_rate=choices.eviction_rate)
         scheduler = Scheduler(client, policy, leader, metrics, log, settings, standing)
@@ -85,7 +90,7 @@ async def _serve(choices: Choices) -> int:
                     lambda fresh: scheduler.use(_named(fresh, choices)), lambda why: scheduler.bad_policy(source, why)
                 )
             history = _history(choices, scheduler, metrics)
-            others = [one for one in (standing, leader, watch, history) if one is not None]
+            others = [one for one in (standing, checkup, leader, watch, history) if one is not None]
             return await _until_stopped(scheduler, others, log)
 
 
@@ -106,6 +111,16 @@ async def _first_policy(choices: Choices, source: Source | None) -> tuple[Policy
         # Says what every other command says of a name that is no preset and no file.
         load_policy(choices.policy)
     return _named(await watch.first(), choices), watch
+
+
+def _wish(choices: Choices) -> Wish:
+    namespace, _, name = (choices.policy_config_map or "").partition("/")
+    return Wish(
+        policy=choices.policy,
+        policy_config_map=(namespace, name) if name else None,
+        scheduler_names=choices.scheduler_names,
+        lease=(choices.lease.namespace, choices.lease.name) if choices.lease else None,
+    )
 
 
 def _named(policy: Policy, choices: Choices) -> Policy:

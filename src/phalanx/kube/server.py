@@ -5,7 +5,7 @@ manifests listen on every address; what is told there names queues, and nobody's
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 
@@ -33,16 +33,23 @@ async def serve_health(address: str, port: int, scheduler: Scheduler, metrics: M
     """Answer while the block lasts; yield the port. An empty address is every address."""
     _attach(metrics, scheduler)
     callers = _Callers(_pages(metrics, scheduler))
-    try:
-        server = await asyncio.start_server(callers.answer, address or None, port, limit=_QUESTION_MAX)
-    except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ListenError(f"--address and --port: {address}:{port}: {reason}") from None
+    server = await listen(callers.answer, address, port)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
         callers.dismiss()
+
+
+async def listen(
+    answer: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]], address: str, port: int
+) -> asyncio.Server:
+    """Return a server for these callers. An empty address is every address."""
+    try:
+        return await asyncio.start_server(answer, address or None, port, limit=_QUESTION_MAX)
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ListenError(f"--address and --port: {address}:{port}: {reason}") from None
 
 
 def _attach(metrics: Metrics, scheduler: Scheduler) -> None:

@@ -82,8 +82,12 @@ class Standing:
         now = self._clock.monotonic()
         if self._leave(who) and now - self._called_at >= _CALLS:
             self._called_at = now
-            for call in self.on_back:
-                call()
+            self.hurry()
+
+    def hurry(self) -> None:
+        """Call everybody who backs off: what kept them is over."""
+        for call in self.on_back:
+            call()
 
     def forbidden(self) -> bool:
         """A write was forbidden: return whether it is known that rights are missing, so that it need not be said."""

@@ -74,9 +74,9 @@ class Tls:
     def _load(self) -> None:
         pair = self.pair
         material = _Material(
-            _bytes(self._authority, self._name) if self._authority is not None else None,
-            _bytes(pair.certificate, pair.name) if pair else b"",
-            _bytes(pair.key, pair.name) if pair else b"",
+            bytes_of(self._authority, self._name) if self._authority is not None else None,
+            bytes_of(pair.certificate, pair.name) if pair else b"",
+            bytes_of(pair.key, pair.name) if pair else b"",
         )
         if material != self._material:
             self._context = self._built(material)
@@ -145,7 +145,8 @@ def _as_file(content: bytes) -> Iterator[str]:
             yield file.name
 
 
-def _bytes(source: Source, name: str) -> bytes:
+def bytes_of(source: Source, name: str) -> bytes:
+    """Return what is inside a kubeconfig or in the file that it names."""
     if isinstance(source, bytes):
         return source
     try:

@@ -1,0 +1,72 @@
+"""What `phalanx check` does: has the cluster examined, and shows the findings as a table or as JSON."""
+
+import asyncio
+import textwrap
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from phalanx.cli.output import counted, safe
+from phalanx.cli.queue_tree_text import terminal_width
+from phalanx.kube.doctor.examine import Wish, examine
+from phalanx.kube.doctor.finding import Finding, Mark
+from phalanx.kube.doctor.grant import grant
+
+_ALARMING = {Mark.WARNING, Mark.FAILED}
+
+
+def checked(wish: Wish, output: str) -> int:
+    """Examine, print, and return the exit status."""
+    findings = asyncio.run(examine(wish))
+    healthy = all(one.mark is not Mark.FAILED for one in findings)
+    if output == "json":
+        document = {"healthy": healthy, "findings": [_document(one) for one in findings]}
+        print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
+    else:
+        for line in table(findings, max(terminal_width(), 60)):
+            print(line)
+    return 0 if healthy else 2
+
+
+def granted(user: str, wish: Wish) -> int:
+    """Print the manifests that give a user the rights."""
+    assert wish.lease is not None
+    print(grant(user, wish.lease, wish.policy_config_map), end="")
+    return 0
+
+
+def _document(finding: Finding) -> dict[str, str | None]:
+    return {
+        "about": finding.about, "mark": finding.mark.value, "says": finding.says, "remedy": finding.remedy,
+    }  # fmt: skip
+
+
+def table(findings: Sequence[Finding], width: int) -> Iterator[str]:
+    """Yield the lines that a person reads. A remedy is never folded: it is there to be copied."""
+    marks = max(len(mark.value) for mark in Mark)
+    abouts = max(len(one.about) for one in findings)
+    indent = " " * (marks + abouts + 4)
+    for one in findings:
+        mark = one.mark.value.upper() if one.mark in _ALARMING else one.mark.value
+        head = f"{mark:<{marks}}  {one.about:<{abouts}}  "
+        folded = textwrap.wrap(safe(one.says), max(width - len(indent), 30), break_on_hyphens=False)
+        for line in folded or [""]:
+            yield f"{head}{line}"
+            head = indent
+        if one.remedy is not None:
+            yield f"{indent}{'to mend it' if one.wrong else 'to have it'}: {safe(one.remedy)}"
+    yield ""
+    yield _sum(findings)
+
+
+def _sum(findings: Sequence[Finding]) -> str:
+    count = {mark: sum(one.mark is mark for one in findings) for mark in Mark}
+    told = [
+        f"{count[Mark.FAILED]} failed" if count[Mark.FAILED] else "",
+        counted(count[Mark.WARNING], "warning") if count[Mark.WARNING] else "",
+        f"{count[Mark.SKIPPED]} skipped" if count[Mark.SKIPPED] else "",
+    ]
+    some = ", ".join(filter(None, told))
+    if count[Mark.FAILED]:
+        return f"{some[0].upper()}{some[1:]}."
+    return f"phalanx run works here{f': {some}' if some else ''}."

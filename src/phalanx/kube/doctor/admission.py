@@ -1,0 +1,36 @@
+"""Our admission policies, with which the API server checks what people apply."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from phalanx.kube.client import Client
+from phalanx.kube.doctor.finding import Finding, absent, ok, skipped, unread, warning
+
+ABOUT = "admission"
+_SELECTOR = "app.kubernetes.io/part-of=phalanx,app.kubernetes.io/component=admission"
+_PATH = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
+
+
+async def look_at_admission(client: Client, remedy: str) -> Finding:
+    """Say whether the policies are there and in force."""
+    replies = [
+        await client.request("GET", f"{_PATH}{plural}", query={"labelSelector": _SELECTOR})
+        for plural in ("ies", "ybindings")
+    ]
+    for reply in replies:
+        if reply.status == 403:
+            return skipped(ABOUT, "this user may not see it, and a scheduler need not")
+        if not reply.ok:
+            return unread(ABOUT, reply)
+    policies, bindings = (reply.json()["items"] for reply in replies)
+    if not policies:
+        return absent(ABOUT, "no policies: typing errors are told after an object was accepted, not before", remedy)
+    bound = {binding["spec"]["policyName"] for binding in bindings}
+    loose = [name for name in map(_name, policies) if name not in bound]
+    if loose:
+        return warning(ABOUT, f"{', '.join(loose)}: not in force, nothing binds it", remedy)
+    return ok(ABOUT, f"{len(policies)} policies in force")
+
+
+def _name(policy: Mapping[str, Any]) -> str:
+    return str(policy["metadata"]["name"])

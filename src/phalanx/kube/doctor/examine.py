@@ -1,0 +1,144 @@
+"""The whole examination: one thing after the other, and nothing that rests on what failed before."""
+
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+
+from phalanx.engine.policy import Policy
+from phalanx.kube.client import Client, Unanswered
+from phalanx.kube.clock import Clock
+from phalanx.kube.credentials import Access, AccessError, load_access
+from phalanx.kube.doctor import admission, clock, kinds, lease, neighbours, port, queue_definition, rights, server
+from phalanx.kube.doctor.finding import Finding, Mark, all_skipped, failed, ok, skipped, unread
+from phalanx.kube.doctor.grant import grant_command
+from phalanx.kube.fault import silent
+from phalanx.kube.policy_source import PolicyWatch, config_map_source
+from phalanx.policy.load import PolicyError, load_policy
+
+KUBECONFIG, POLICY, RIGHTS, KINDS = "kubeconfig", "policy", "rights", "kinds"
+#: Puts our definition of Queues, and the policies that check what people apply, on the cluster.
+INSTALL = "phalanx install --print | kubectl apply -f -"
+_AFTER_SERVER = (
+    clock.ABOUT, server.IDENTITY, RIGHTS, KINDS, lease.ABOUT, neighbours.ABOUT, queue_definition.ABOUT,
+    admission.ABOUT,
+)  # fmt: skip
+_AFTER_IDENTITY = _AFTER_SERVER[2:]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What `phalanx run` would be started with."""
+
+    kubeconfig: str | None = None
+    context: str | None = None
+    policy: str = "default"
+    policy_config_map: rights.Place | None = None
+    scheduler_names: tuple[str, ...] = ()
+    #: None: without leader election.
+    lease: rights.Place | None = ("phalanx-system", "phalanx")
+    address: str = "127.0.0.1"
+    port: int = 10261
+
+
+async def examine(wish: Wish, our_clock: Clock | None = None) -> list[Finding]:
+    """Look at everything that `phalanx run` needs."""
+    here = await port.look_at_port(wish.address, wish.port)
+    try:
+        access = load_access(wish.kubeconfig, wish.context)
+    except AccessError as error:
+        bad = failed(KUBECONFIG, str(error), "name the right file with --kubeconfig, or mend this one")
+        return [bad, *all_skipped((server.SERVER, *_AFTER_SERVER), "see kubeconfig"), here]
+    async with Client(access, connections=8) as client:
+        found = await Examination(client, access, wish, our_clock or Clock()).all()
+    return [*found, here]
+
+
+class Examination:
+    """One look at one cluster."""
+
+    def __init__(self, client: Client, access: Access, wish: Wish, our_clock: Clock) -> None:
+        self._client = client
+        self._access = access
+        self._wish = wish
+        self._clock = our_clock
+
+    async def all(self) -> list[Finding]:
+        """Return every finding about the cluster, in order."""
+        found = await server.look_at_server(self._client, self._access, self._clock)
+        if found[-1].mark is Mark.FAILED:
+            there = {one.about for one in found}
+            rest = [about for about in _AFTER_SERVER if about not in there]
+            return [*found, *all_skipped(rest, f"see {found[-1].about}"), *await self._names_only()]
+        identity, user = await server.look_at_identity(self._client, self._access, self._clock.now())
+        if identity.mark is Mark.FAILED:
+            unasked = all_skipped(_AFTER_IDENTITY, "see identity")
+            return [*found, identity, *unasked, *await self._names_only()]
+        name = user.name if user is not None else "this user"
+        found += [identity, await self._try(RIGHTS, self._rights(name))]
+        try:
+            found += await kinds.look_at_kinds(self._client)
+        except Unanswered as silence:
+            found.append(skipped(KINDS, silent(silence).why))
+        return found + await self._others()
+
+    async def _others(self) -> list[Finding]:
+        wish, client = self._wish, self._client
+        policy, finding = await self._policy()
+        found = []
+        if wish.lease is not None:
+            found.append(await self._try(lease.ABOUT, lease.look_at_lease(client, wish.lease)))
+        found += await self._surroundings(policy)
+        found.append(await self._try(admission.ABOUT, admission.look_at_admission(client, INSTALL)))
+        return [*found, finding]
+
+    async def surroundings(self) -> list[Finding]:
+        """Look at what `phalanx run` does not find out by itself: who else is there, and what Queues are."""
+        return await self._surroundings((await self._policy())[0])
+
+    async def _surroundings(self, policy: Policy | None) -> list[Finding]:
+        look = queue_definition.look_at_queue_definition(self._client, INSTALL)
+        return [await self._neighbours(policy), await self._try(queue_definition.ABOUT, look)]
+
+    async def _rights(self, user: str) -> Finding:
+        """Say which rights are missing."""
+        wish = self._wish
+        needed = rights.needed(wish.lease, wish.policy_config_map)
+        try:
+            lacked = await rights.missing(self._client, needed)
+        except rights.RightsUnknown as unknown:
+            return unread(RIGHTS, unknown.reply)
+        if not lacked:
+            return ok(RIGHTS, f"all {len(needed)} that a scheduler needs")
+        remedy = grant_command(user, wish.lease, wish.policy_config_map)
+        return failed(RIGHTS, rights.lacking(user, lacked, needed), remedy)
+
+    async def _neighbours(self, policy: Policy | None) -> Finding:
+        if policy is None:
+            return skipped(neighbours.ABOUT, "the policy, which says the scheduler names, cannot be read")
+        look = neighbours.look_at_neighbours(self._client, policy.scheduler_names, self._wish.lease)
+        return await self._try(neighbours.ABOUT, look)
+
+    async def _names_only(self) -> list[Finding]:
+        """Without a server a policy in a ConfigMap cannot be read; any other can."""
+        if self._wish.policy_config_map is not None:
+            return [skipped(POLICY, "it is in a ConfigMap")]
+        return [(await self._policy())[1]]
+
+    async def _policy(self) -> tuple[Policy | None, Finding]:
+        wish = self._wish
+        try:
+            if wish.policy_config_map is not None:
+                policy = await PolicyWatch(config_map_source(self._client, *wish.policy_config_map)).first()
+            else:
+                policy = load_policy(wish.policy)
+        except PolicyError as error:
+            return None, failed(POLICY, str(error), "phalanx policy check FILE says what is allowed there")
+        names = tuple(dict.fromkeys((*policy.scheduler_names, *wish.scheduler_names)))
+        says = f"{policy.name}: schedules pods whose schedulerName is {' or '.join(names)}"
+        return replace(policy, scheduler_names=names), ok(POLICY, says)
+
+    async def _try(self, about: str, look: Awaitable[Finding]) -> Finding:
+        """A server that goes away in the middle is no reason to say nothing."""
+        try:
+            return await look
+        except Unanswered as silence:
+            return skipped(about, silent(silence).why)

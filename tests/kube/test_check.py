@@ -1,0 +1,389 @@
+"""`phalanx check` says of each thing how it is, and for each thing that is wrong the one line that mends it."""
+
+import asyncio
+import base64
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from datetime import UTC, datetime
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from phalanx.cli.checking import table
+from phalanx.cli.main import main
+from phalanx.kube.clock import Clock, micro_stamp
+from phalanx.kube.doctor.examine import Wish, examine
+from phalanx.kube.doctor.finding import Finding, Mark
+from phalanx.kube.doctor.grant import grant, role
+from phalanx.kube.doctor.rights import Right, needed
+from phalanx.kube.local import ControlPlane, certificates
+from phalanx.kube.local.nodes import node_manifest
+from phalanx.kube.queue_crd import queue_crd
+from phalanx.testing.control_plane import need_binaries
+from phalanx.testing.objects import create_all, gang_manifests, pod_manifest
+from phalanx.testing.running import Scheduler, eventually, places
+
+pytestmark = pytest.mark.slow
+
+HOME = ("phalanx-system", "phalanx")
+RIGHTS = needed(HOME, None)
+INSTALL = "phalanx install --print | kubectl apply -f -"
+_WORKLOADS = "absent   Workload             scheduling.k8s.io/v1alpha1: not served, and not needed"
+_VERSIONS = "scheduling.k8s.io/v1beta1, scheduling.k8s.io/v1alpha3, scheduling.k8s.io/v1alpha2"
+GROUPS = {
+    "1.35": (
+        "ok       Workload             read as scheduling.k8s.io/v1alpha1",
+        f"absent   PodGroup             {_VERSIONS}: not served, and not needed",
+    ),
+    "1.36": (_WORKLOADS, "ok       PodGroup             read as scheduling.k8s.io/v1alpha2"),
+    "1.37": (_WORKLOADS, "ok       PodGroup             read as scheduling.k8s.io/v1beta1"),
+}
+
+
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    need_binaries()
+    with ControlPlane(controller_manager=False) as running:
+        running.kubectl("create", "namespace", HOME[0])
+        yield running
+
+
+def look(kubeconfig: Path, clock: Clock | None = None, **wish: Any) -> list[Finding]:
+    return asyncio.run(examine(Wish(str(kubeconfig), port=0, **wish), clock))
+
+
+def wrong(findings: list[Finding]) -> list[tuple[Mark, str, str, str | None]]:
+    return [(one.mark, one.about, one.says, one.remedy) for one in findings if one.wrong]
+
+
+def marks(findings: list[Finding]) -> dict[str, str]:
+    """Return how each thing is, the kinds left out."""
+    return {one.about: one.mark.value for one in findings if one.about.islower()}
+
+
+def granted(plane: ControlPlane, user: str) -> Path:
+    plane.kubectl("apply", "-f", "-", stdin=grant(user, HOME, None))
+    kubeconfig = plane.user(user)
+    eventually(f"{user} has his rights", lambda: marks(look(kubeconfig))["rights"] == "ok")
+    return kubeconfig
+
+
+def kubeconfig_text(server: str, user: dict[str, str], cluster: dict[str, str] | None = None) -> str:
+    """Return a kubeconfig; JSON is YAML too."""
+    return json.dumps({
+        "clusters": [{"name": "c", "cluster": {"server": server, **(cluster or {})}}],
+        "users": [{"name": "u", "user": user}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    })  # fmt: skip
+
+
+@contextmanager
+def defined(plane: ControlPlane, definition: dict[str, Any]) -> Iterator[None]:
+    """Have Queues as this says, for a while."""
+    plane.kubectl("apply", "-f", "-", stdin=json.dumps(definition))
+    version = definition["spec"]["versions"][0]["name"]
+    path = f"/openapi/v3/apis/scheduling.phalanx.dev/{version}"
+    eventually(
+        "it is described", lambda: path.removeprefix("/openapi/v3/") in plane.kubectl("get", "--raw", "/openapi/v3")
+    )
+    try:
+        yield
+    finally:
+        plane.kubectl("delete", "crd", definition["metadata"]["name"])
+        eventually("it is gone", lambda: "phalanx.dev" not in plane.kubectl("get", "--raw", "/apis"))
+
+
+def test_an_administrator_on_a_fresh_cluster_sees_a_whole_table_and_nothing_wrong(
+    plane: ControlPlane, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "150")
+    assert main(["check", "--kubeconfig", str(plane.kubeconfig), "--port", "0"]) == 0
+    version = json.loads(plane.kubectl("get", "--raw", "/version"))["gitVersion"]
+    assert capsys.readouterr().out == dedent(f"""\
+        ok       server               {plane.url} is Kubernetes {version}
+        ok       clock                as the API server's
+        ok       identity             admin, of system:masters, system:authenticated
+        ok       rights               all {len(RIGHTS)} that a scheduler needs
+        ok       Node                 read as v1
+        ok       Namespace            read as v1
+        ok       Pod                  read as v1
+        ok       PriorityClass        read as scheduling.k8s.io/v1
+        ok       PodDisruptionBudget  read as policy/v1
+        absent   Queue                scheduling.phalanx.dev/v1alpha1: not served, and not needed
+        {GROUPS[plane.version][0]}
+        {GROUPS[plane.version][1]}
+        absent   Queue                scheduling.run.ai/v2: not served, and not needed
+        absent   PodGroup             scheduling.run.ai/v2alpha2: not served, and not needed
+        ok       lease                phalanx-system/phalanx is free: nobody ever held it
+        ok       others               nobody else is seen to serve phalanx
+        absent   queues               queues.scheduling.phalanx.dev is not defined: everybody shares one queue without bounds
+                                      to have it: {INSTALL}
+        absent   admission            no policies: typing errors are told after an object was accepted, not before
+                                      to have it: {INSTALL}
+        ok       policy               default: schedules pods whose schedulerName is phalanx
+        ok       port                 127.0.0.1, any free port: free, for /healthz, /readyz, /metrics
+
+        phalanx run works here.
+    """)  # noqa: E501 (a table)
+
+
+def test_whoever_has_just_the_printed_rights_is_healthy_with_queues_defined_and_programs_read_the_same(
+    plane: ControlPlane, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kubeconfig = granted(plane, "healthy")
+    with defined(plane, queue_crd()):
+        assert main(["check", "--kubeconfig", str(kubeconfig), "--port", "0", "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["healthy"] is True
+    found = {one["about"]: one for one in document["findings"] if one["about"].islower()}
+    assert {about: one["mark"] for about, one in found.items()} == {
+        "server": "ok", "clock": "ok", "identity": "ok", "rights": "ok", "lease": "ok", "others": "ok", "queues": "ok",
+        "admission": "skipped", "policy": "ok", "port": "ok",
+    }  # fmt: skip
+    assert found["queues"] == {
+        "about": "queues", "mark": "ok", "remedy": None,
+        "says": "queues.scheduling.phalanx.dev is defined as this Phalanx reads it, in v1alpha1",
+    }  # fmt: skip
+
+
+def test_without_a_server_everything_that_rests_on_it_is_skipped(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        server = f"https://127.0.0.1:{taken.getsockname()[1]}"
+        kubeconfig = tmp_path / "config"
+        kubeconfig.write_text(kubeconfig_text(server, {}))
+        found = look(kubeconfig)
+    assert "\n".join(table(found, 120)) == dedent(f"""\
+        FAILED   server     {server}: connection refused
+                            to mend it: start the API server, or name another cluster with --kubeconfig and --context
+        skipped  clock      see server
+        skipped  identity   see server
+        skipped  rights     see server
+        skipped  kinds      see server
+        skipped  lease      see server
+        skipped  others     see server
+        skipped  queues     see server
+        skipped  admission  see server
+        ok       policy     default: schedules pods whose schedulerName is phalanx
+        ok       port       127.0.0.1, any free port: free, for /healthz, /readyz, /metrics
+
+        1 failed, 8 skipped.""")
+
+
+def test_a_certificate_that_expired_is_named_with_its_date(
+    plane: ControlPlane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(certificates, "_UNTIL", datetime(2021, 1, 1, tzinfo=UTC))
+    kubeconfig = plane.user("late")
+    found = look(kubeconfig)
+    says = f"kubeconfig {kubeconfig}: user 'late': its client certificate expired at 2021-01-01T00:00:00Z"
+    remedy = "get a kubeconfig with fresh credentials, as from `kubeadm kubeconfig user` or your cloud's login command"
+    assert wrong(found) == [(Mark.FAILED, "identity", says, remedy)]
+    assert marks(found)["rights"] == "skipped"
+
+
+def test_a_token_without_rights_gets_the_one_line_that_gives_them(plane: ControlPlane, tmp_path: Path) -> None:
+    """The line is carried out as it stands, and mends it."""
+    plane.kubectl("create", "serviceaccount", "poor")
+    token = plane.kubectl("create", "token", "poor").strip()
+    kubeconfig = tmp_path / "config"
+    authority = base64.b64encode(plane.ca.read_bytes()).decode()
+    kubeconfig.write_text(kubeconfig_text(plane.url, {"token": token}, {"certificate-authority-data": authority}))
+    found = look(kubeconfig)
+    user = "system:serviceaccount:default:poor"
+    says = f"{user} has none of the {len(RIGHTS)} rights that a scheduler needs; an administrator can give them"
+    remedy = f"phalanx check --grant {user} | kubectl apply -f -"
+    assert wrong(found) == [(Mark.FAILED, "rights", says, remedy)]
+    assert (marks(found)["lease"], marks(found)["others"]) == ("skipped", "skipped")
+    command, _, kubectl = remedy.partition(" | kubectl ")
+    printed = subprocess.run([sys.executable, "-m", *command.split()], capture_output=True, text=True, check=True)
+    plane.kubectl(*kubectl.split(), stdin=printed.stdout)
+    eventually("it is mended", lambda: wrong(look(kubeconfig)) == [])
+
+
+@pytest.fixture(scope="module")
+def deprived(plane: ControlPlane) -> dict[Right, Path]:
+    """Return a user for each right, who has all the others."""
+    objects: list[dict[str, Any]] = []
+    for number, right in enumerate(RIGHTS):
+        for namespace in ("", HOME[0]):
+            left = [one for one in RIGHTS if one.namespace == namespace and one != right]
+            objects += role(f"without-{number}", namespace, left)
+    create_all(plane.kubeconfig, objects)
+    users = {right: plane.user(f"without-{number}") for number, right in enumerate(RIGHTS)}
+    last = f"without-{len(RIGHTS) - 1} may not {RIGHTS[-1]};"
+    eventually("rights have arrived", lambda: any(one.says.startswith(last) for one in look(users[RIGHTS[-1]])))
+    return users
+
+
+@pytest.mark.parametrize("right", RIGHTS, ids=str)
+def test_each_right_that_is_missing_is_named(plane: ControlPlane, deprived: dict[Right, Path], right: Right) -> None:
+    del plane
+    user = f"without-{RIGHTS.index(right)}"
+    remedy = f"phalanx check --grant {user} | kubectl apply -f -"
+    says = f"{user} may not {right}; an administrator can give it"
+    assert wrong(look(deprived[right])) == [(Mark.FAILED, "rights", says, remedy)]
+
+
+def test_queues_of_an_older_definition_are_told_by_the_fields_that_get_lost(plane: ControlPlane) -> None:
+    older = deepcopy(queue_crd())
+    schema = older["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    del schema["properties"]["spec"]["properties"]["consolidation"]
+    name = "queues.scheduling.phalanx.dev"
+    says = f"{name} is older than this Phalanx: the API server drops spec.consolidation without a word"
+    with defined(plane, older):
+        assert wrong(look(plane.kubeconfig)) == [(Mark.FAILED, "queues", says, INSTALL)]
+
+
+def test_queues_of_another_version_do_not_count(plane: ControlPlane) -> None:
+    older = deepcopy(queue_crd())
+    older["spec"]["versions"][0]["name"] = "v1alpha0"
+    with defined(plane, older):
+        found = look(plane.kubeconfig)
+    says = "queues.scheduling.phalanx.dev is served as v1alpha0, and read as v1alpha1: no Queue counts"
+    assert wrong(found) == [(Mark.FAILED, "queues", says, INSTALL)]
+
+
+def test_a_lease_that_another_holds_is_told_and_one_that_ran_out_is_free(plane: ControlPlane) -> None:
+    def held(name: str, renewed: float) -> dict[str, Any]:
+        spec = {"holderIdentity": "gpu-master_1", "leaseDurationSeconds": 15, "renewTime": micro_stamp(renewed)}
+        metadata = {"name": name, "namespace": HOME[0]}
+        return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+
+    create_all(plane.kubeconfig, [held("new", Clock().now()), held("old", 1_700_000_000.0)])
+    says = (
+        "phalanx-system/new is held by gpu-master_1: a second phalanx run follows, and decides only when that one ends"
+    )
+    remedy = "none if they are replicas; else give this one --lease-name and --scheduler-name of its own"
+    assert wrong(look(plane.kubeconfig, lease=(HOME[0], "new"))) == [(Mark.WARNING, "lease", says, remedy)]
+    ended = look(plane.kubeconfig, lease=(HOME[0], "old"))
+    assert [one.says for one in ended if one.about == "lease"] == [
+        "phalanx-system/old ran out: gpu-master_1 renewed it last at 2023-11-14T22:13:20.000000Z and is gone"
+    ]
+
+
+def test_a_namespace_that_is_missing_and_may_not_be_made_has_its_line(plane: ControlPlane) -> None:
+    home = ("nowhere", "phalanx")
+    assert [one.says for one in look(plane.kubeconfig, lease=home) if one.about == "lease"] == [
+        "its namespace nowhere does not exist yet; phalanx run makes it"
+    ]
+    everywhere = [Right(one.group, one.resource, one.verb) for one in needed(home, None)]
+    create_all(plane.kubeconfig, role("homeless", "", everywhere))
+    kubeconfig = plane.user("homeless")
+    says = "its namespace nowhere does not exist, and we may not make it"
+    expected = [(Mark.FAILED, "lease", says, "kubectl create namespace nowhere")]
+    eventually("he has his rights", lambda: wrong(look(kubeconfig, lease=home)) == expected)
+
+
+def test_a_port_that_is_taken_is_told(plane: ControlPlane) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        found = asyncio.run(examine(Wish(str(plane.kubeconfig), port=port)))
+    [(mark, about, says, remedy)] = wrong(found)
+    assert (mark, about) == (Mark.FAILED, "port")
+    assert says.startswith(f"--address and --port: 127.0.0.1:{port}: ")
+    assert remedy == "stop what listens there, or give another with --port (0 takes any free one)"
+
+
+class Late(Clock):
+    """A clock that nobody set."""
+
+    def now(self) -> float:
+        return super().now() - 90.0
+
+
+def test_a_clock_that_is_wrong_is_told(plane: ControlPlane) -> None:
+    [(mark, about, says, remedy)] = wrong(look(plane.kubeconfig, Late()))
+    assert (mark, about, remedy) == (
+        Mark.WARNING, "clock", "set this machine's clock by the network: timedatectl set-ntp true",
+    )  # fmt: skip
+    assert re.fullmatch(
+        r"(8[89]|9[01]) s behind the API server's, which says \S+Z: "
+        "timeouts and waiting times of gangs are off by as much",
+        says,
+    )
+
+
+def test_another_phalanx_with_the_same_scheduler_name_and_another_lease_is_told(plane: ControlPlane) -> None:
+    policy = {"policy.yaml": "extends: default\nschedulerNames: [blue, phalanx]\n"}
+    options = ["run", "--policy-config-map=default/theirs", "--lease-namespace=default", "--lease-name", "blue"]
+    create_all(plane.kubeconfig, [
+        {
+            "apiVersion": "v1", "kind": "ConfigMap", "data": policy,
+            "metadata": {"name": "theirs", "namespace": "default"},
+        },
+        {
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "theirs", "namespace": "default", "labels": {"app.kubernetes.io/name": "phalanx"}},
+            "spec": {"containers": [{"name": "phalanx", "image": "phalanx", "args": options}]},
+        },
+    ])  # fmt: skip
+    try:
+        found = look(plane.kubeconfig)
+        replica = look(plane.kubeconfig, lease=("default", "blue"))
+    finally:
+        plane.kubectl("delete", "pod", "theirs", "--grace-period=0", "--force")
+    says = "another Phalanx in default serves phalanx under the lease default/blue: both would bind"
+    remedy = "share its lease, so that one decides: --lease-namespace default --lease-name blue"
+    assert wrong(found) == [(Mark.FAILED, "others", says, remedy)]
+    assert wrong(replica) == []
+
+
+def test_another_scheduler_that_writes_on_pods_of_ours_is_told_until_we_wrote_after_it(plane: ControlPlane) -> None:
+    create_all(plane.kubeconfig, [pod_manifest("contested", namespace="default")])
+
+    def write(manager: str, message: str) -> None:
+        condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+        plane.kubectl(
+            "patch", "pod", "contested", "--subresource=status", f"--field-manager={manager}",
+            "-p", json.dumps({"status": {"conditions": [condition]}}),
+        )  # fmt: skip
+
+    try:
+        write("kube-scheduler", "no room")
+        found = look(plane.kubeconfig)
+        time.sleep(1.1)
+        write("phalanx", "no room for a gang")
+        after = look(plane.kubeconfig)
+    finally:
+        plane.kubectl("delete", "pod", "contested", "--grace-period=0", "--force")
+    [(mark, about, says, remedy)] = wrong(found)
+    assert (mark, about) == (Mark.WARNING, "others")
+    assert re.fullmatch(
+        r"kube-scheduler said at \S+Z why pod default/contested waits, which is for phalanx: "
+        "two who bind get in each other's way",
+        says,
+    )
+    assert remedy == "take phalanx out of that one's configuration, or another name into the policy's schedulerNames"
+    assert wrong(after) == []
+
+
+def test_run_says_every_missing_right_in_one_line_and_goes_on_once_they_are_given(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    create_all(plane.kubeconfig, [node_manifest("n1"), *gang_manifests("g", 4)])
+    scheduler = Scheduler(plane.user("newcomer"), tmp_path / "log")
+    remedy = "phalanx check --grant newcomer | kubectl apply -f -"
+    try:
+        eventually("it is told", lambda: "rights-missing" in scheduler.log.read_text(), scheduler.log)
+        assert scheduler.log.read_text().count("rights-missing") == 1
+        assert f'remedy="{remedy}"' in scheduler.log.read_text()
+        assert f"newcomer has none of the {len(RIGHTS)} rights" in scheduler.log.read_text()
+        plane.kubectl("apply", "-f", "-", stdin=grant("newcomer", HOME, None))
+        eventually("the gang is bound", lambda: len(places(plane, "g-")) == 4, scheduler.log)
+        eventually("it is told", lambda: "rights-granted" in scheduler.log.read_text(), scheduler.log)
+        assert scheduler.log.read_text().count("rights-missing") == 1
+    finally:
+        assert scheduler.stop() == 0
