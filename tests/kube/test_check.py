@@ -36,6 +36,7 @@ pytestmark = pytest.mark.slow
 
 HOME = ("phalanx-system", "phalanx")
 RIGHTS = needed(HOME, None)
+DEFINE = "phalanx install --print --crds-only | kubectl apply -f -"
 INSTALL = "phalanx install --print | kubectl apply -f -"
 _WORKLOADS = "absent   Workload             scheduling.k8s.io/v1alpha1: not served, and not needed"
 _VERSIONS = "scheduling.k8s.io/v1beta1, scheduling.k8s.io/v1alpha3, scheduling.k8s.io/v1alpha2"
@@ -127,7 +128,7 @@ def test_an_administrator_on_a_fresh_cluster_sees_a_whole_table_and_nothing_wron
         ok       lease                phalanx-system/phalanx is free: nobody ever held it
         ok       others               nobody else is seen to serve phalanx
         absent   queues               queues.scheduling.phalanx.dev is not defined: everybody shares one queue without bounds
-                                      to have it: {INSTALL}
+                                      to have it: {DEFINE}
         absent   admission            no policies: typing errors are told after an object was accepted, not before
                                       to have it: {INSTALL}
         ok       policy               default: schedules pods whose schedulerName is phalanx
@@ -242,7 +243,7 @@ def test_queues_of_an_older_definition_are_told_by_the_fields_that_get_lost(plan
     name = "queues.scheduling.phalanx.dev"
     says = f"{name} is older than this Phalanx: the API server drops spec.consolidation without a word"
     with defined(plane, older):
-        assert wrong(look(plane.kubeconfig)) == [(Mark.FAILED, "queues", says, INSTALL)]
+        assert wrong(look(plane.kubeconfig)) == [(Mark.FAILED, "queues", says, DEFINE)]
 
 
 def test_queues_of_another_version_do_not_count(plane: ControlPlane) -> None:
@@ -251,7 +252,7 @@ def test_queues_of_another_version_do_not_count(plane: ControlPlane) -> None:
     with defined(plane, older):
         found = look(plane.kubeconfig)
     says = "queues.scheduling.phalanx.dev is served as v1alpha0, and read as v1alpha1: no Queue counts"
-    assert wrong(found) == [(Mark.FAILED, "queues", says, INSTALL)]
+    assert wrong(found) == [(Mark.FAILED, "queues", says, DEFINE)]
 
 
 def test_a_lease_that_another_holds_is_told_and_one_that_ran_out_is_free(plane: ControlPlane) -> None:
@@ -326,7 +327,7 @@ def test_another_phalanx_with_the_same_scheduler_name_and_another_lease_is_told(
         },
         {
             "apiVersion": "v1", "kind": "Pod",
-            "metadata": {"name": "theirs", "namespace": "default", "labels": {"app.kubernetes.io/name": "phalanx"}},
+            "metadata": {"name": "theirs", "namespace": "default", "labels": {"app.kubernetes.io/part-of": "phalanx"}},
             "spec": {"containers": [{"name": "phalanx", "image": "phalanx", "args": options}]},
         },
     ])  # fmt: skip

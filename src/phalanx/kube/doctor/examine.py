@@ -15,7 +15,9 @@ from phalanx.kube.policy_source import PolicyWatch, config_map_source
 from phalanx.policy.load import PolicyError, load_policy
 
 KUBECONFIG, POLICY, RIGHTS, KINDS = "kubeconfig", "policy", "rights", "kinds"
-#: Puts our definition of Queues, and the policies that check what people apply, on the cluster.
+#: Puts our definition of Queues on the cluster.
+DEFINE = "phalanx install --print --crds-only | kubectl apply -f -"
+#: Puts the policies on it that check what people apply.
 INSTALL = "phalanx install --print | kubectl apply -f -"
 _AFTER_SERVER = (
     clock.ABOUT, server.IDENTITY, RIGHTS, KINDS, lease.ABOUT, neighbours.ABOUT, queue_definition.ABOUT,
@@ -95,7 +97,7 @@ class Examination:
         return await self._surroundings((await self._policy())[0])
 
     async def _surroundings(self, policy: Policy | None) -> list[Finding]:
-        look = queue_definition.look_at_queue_definition(self._client, INSTALL)
+        look = queue_definition.look_at_queue_definition(self._client, DEFINE)
         return [await self._neighbours(policy), await self._try(queue_definition.ABOUT, look)]
 
     async def _rights(self, user: str) -> Finding:

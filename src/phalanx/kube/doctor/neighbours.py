@@ -25,7 +25,7 @@ _IDENTITY = re.compile(r".+_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 async def look_at_neighbours(client: Client, names: Sequence[str], lease: Place | None) -> Finding:
     """Say who else serves these names, as far as it can be seen."""
-    reply = await client.request("GET", "/api/v1/pods", query={"labelSelector": "app.kubernetes.io/name=phalanx"})
+    reply = await client.request("GET", "/api/v1/pods", query={"labelSelector": "app.kubernetes.io/part-of=phalanx"})
     if not reply.ok:
         return unread(ABOUT, reply)
     for pod in reply.json()["items"]:

@@ -9,7 +9,7 @@ import msgspec
 import yaml
 
 from phalanx.kube.client import Client, Reply
-from phalanx.kube.install import manifests
+from phalanx.kube.install import Installation, manifests
 
 #: How many are asked for at a time: a scheduler that starts has more urgent questions to the server.
 _AT_ONCE = 4
@@ -75,8 +75,8 @@ def needed(lease: Place | None, policy_config_map: Place | None) -> list[Right]:
 
 
 def printed() -> Iterator[dict[str, Any]]:
-    """Yield the objects that `phalanx install --print` prints."""
-    return yaml.load_all(manifests("phalanx-system", "phalanx", ("phalanx",)), yaml.CSafeLoader)
+    """Yield the objects that `phalanx install --print` prints, but for the definition of Queues."""
+    return yaml.load_all(manifests(Installation(), crds=False), yaml.CSafeLoader)
 
 
 def _of(rules: Iterable[Mapping[str, Any]]) -> Iterator[Right]:
