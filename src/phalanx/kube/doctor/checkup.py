@@ -8,6 +8,7 @@ from phalanx.kube.clock import Clock
 from phalanx.kube.credentials import Access
 from phalanx.kube.doctor import rights
 from phalanx.kube.doctor.examine import Examination, Wish
+from phalanx.kube.doctor.finding import Mark
 from phalanx.kube.doctor.grant import grant_command
 from phalanx.kube.doctor.server import User, look_at_identity, look_at_server, refused_credentials
 from phalanx.kube.fault import Fault, Trouble
@@ -96,12 +97,11 @@ class Checkup:
 
     async def _tell(self) -> bool:
         """Say what else is wrong; return whether everything could be looked at."""
-        try:
-            server = await look_at_server(self._client, self._access, self._clock)
-            findings = [*server, *await self._examination.surroundings()]
-        except Unanswered:
+        server = await look_at_server(self._client, self._access, self._clock)
+        if server[-1].mark is Mark.FAILED:
+            # Whoever watches says so.
             return False
-        for finding in findings:
+        for finding in [*server, *await self._examination.surroundings()]:
             if finding.wrong:
                 self._log.say("check", about=finding.about, why=finding.says, remedy=finding.remedy)
         return True
