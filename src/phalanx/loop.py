@@ -45,8 +45,10 @@ class Cycle:
 class Loop:
     """Decides for a world by a policy. Events go into the world, cycles come out."""
 
-    def __init__(self, world: World, policy: Policy) -> None:
+    def __init__(self, world: World, policy: Policy, *, charged: bool = True) -> None:
         self.world = world
+        #: Whether plans are carried out, and so charged at once. Else each cycle decides from what the world shows.
+        self._charged = charged
         self.policy = policy
         #: The last one.
         self.last: Cycle | None = None
@@ -92,7 +94,7 @@ class Loop:
         return min(self.world.next_due, self._search_on_at)
 
     def cycle(self, now: float, cause: str | None = None) -> Cycle:
-        """Return what to do now, already charged in the world; the caller carries it out and confirms.
+        """Return what to do now, already charged in the world if it is carried out; the caller does so and confirms.
 
         A plan that breaks a promise is not carried out. The gangs that it fails on are set aside, so that one gang
         stops nobody else; if that does not help, the violation goes to the caller.
@@ -111,7 +113,8 @@ class Loop:
                 for key in violation.gangs:
                     self.world.rest(key, now + ERROR_REST, f"our mistake, please report it: {violation}", ours=True)
             else:
-                self.world.assume(decision.plan)
+                if self._charged:
+                    self.world.assume(decision.plan)
                 found = Cycle(
                     now, cause, self.policy, snapshot, decision.shares, decision.plan, decision.searches, tuple(broken)
                 )
@@ -119,6 +122,6 @@ class Loop:
                 stopped = sum(search.stopped and not search.found for search in decision.searches)
                 most = self._searches_left - 1 if cause == _SEARCH_ON else SEARCHES_MAX
                 self._searches_left = min(stopped, most)
-                self._changed = any(isinstance(step, Bind | Evict) for step in found.plan.acts)
+                self._changed = self._charged and any(isinstance(step, Bind | Evict) for step in found.plan.acts)
                 return found
         raise AssertionError("unreachable: the last try returns or raises")

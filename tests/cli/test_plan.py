@@ -218,7 +218,7 @@ def test_a_running_pod_with_a_constraint_that_is_not_honoured_yet_is_no_mistake(
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ([], "plan: -f is missing; give a manifest, a directory, or - for standard input"),
+        ([], "plan: -f is missing; give a manifest, a directory, or - for standard input, or --live for your cluster"),
         (["-f", "missing.yaml"], "missing.yaml: no such file or directory"),
         (["-f", ".", "--cycles", "0"], "plan: --cycles: found 0, allowed is 1 or more"),
         (
@@ -268,7 +268,7 @@ def test_timings_name_every_stage_and_the_memory(capsys: pytest.CaptureFixture[s
 def test_a_fault_of_ours_is_one_line_and_status_1(
     capsys: pytest.CaptureFixture[str], cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("one\ntwo")
 
     monkeypatch.delenv("PHALANX_DEBUG", raising=False)
@@ -280,7 +280,7 @@ def test_a_fault_of_ours_is_one_line_and_status_1(
 def test_ctrl_c_is_status_130_and_nothing_more(
     capsys: pytest.CaptureFixture[str], cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("phalanx.cli.planning.play", interrupt)

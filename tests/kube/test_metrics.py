@@ -54,6 +54,7 @@ NOTHING = {
         for action in ("consolidate", "evict_stale", "preempt", "reclaim", "step_back")
         for outcome in ("ok", "refused")
     },
+    "phalanx_dry_run": 0.0,
     "phalanx_invariant_violations_total": 0.0,
     "phalanx_leader": 0.0,
     "phalanx_pending_gangs{error}": 0.0,
@@ -108,11 +109,10 @@ class Shown:
 
     def __init__(self, *lacking: str) -> None:
         self.feed = SimpleNamespace(heard_at={PODS: 98.0})
-        self.queues = SimpleNamespace(figures=lambda: None)
         self.unready = [f"not listed yet: {name}" for name in lacking]
         self.leader = None
         self.clock = SimpleNamespace(monotonic=lambda: 100.0)
-        self.queues = SimpleNamespace(figures=lambda: None)
+        self.figures = lambda: None
 
 
 def port_of(scheduler: Shown, address: str = "127.0.0.1", port: int = 0) -> AbstractAsyncContextManager[int]:

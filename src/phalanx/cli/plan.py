@@ -34,6 +34,9 @@ def plan(
     scheduler_name: Annotated[tuple[str, ...], Parameter(**_BARE)] = (),
     strict: Annotated[bool, Parameter(**_BARE)] = False,
     timings: Annotated[bool, Parameter(**_BARE)] = False,
+    live: Annotated[bool, Parameter(**_BARE)] = False,
+    kubeconfig: str | None = None,
+    context: str | None = None,
 ) -> None:
     """Say what the scheduler would do with these Kubernetes objects.
 
@@ -59,15 +62,30 @@ def plan(
         Any object or file that cannot be used is an error: nothing is planned.
     timings
         Print how long each stage took, and the memory used, on standard error.
+    live
+        Read a live cluster once, at its own time, and plan for it; nothing is written. What -f gives comes on top: an
+        object replaces the cluster's of the same name.
+    kubeconfig
+        With --live: a kubeconfig file. Without it: KUBECONFIG, the usual file, or the service account of the pod we
+        run in.
+    context
+        With --live: the context in it, if not the current one.
     """
     files = [*file, *more]
-    if not files:
-        raise Mistake("plan: -f is missing; give a manifest, a directory, or - for standard input")
+    if not (files or live):
+        raise Mistake(
+            "plan: -f is missing; give a manifest, a directory, or - for standard input, or --live for your cluster"
+        )
     if odd := next((name for name in files if name.startswith("-") and name != "-"), None):
         raise Mistake(f"plan: unknown option {odd}; see phalanx plan --help")
+    if (kubeconfig or context) and not live:
+        raise Mistake("plan: found --kubeconfig or --context without --live; with --live a cluster is read")
+    if live and now is not None:
+        raise Mistake("plan: --now: a cluster has its own time, allowed is --now only without --live")
     if cycles < 1:
         raise Mistake(f"plan: --cycles: found {cycles}, allowed is 1 or more")
     # Arrays, YAML and the engine are loaded only now: `phalanx --help` does without.
     from phalanx.cli import planning  # noqa: PLC0415
 
-    planning.run(planning.Wish(files, output, cycles, now, policy, scheduler_name, strict, timings))
+    wish = planning.Wish(files, output, cycles, now, policy, scheduler_name, strict, timings, live, kubeconfig, context)
+    planning.run(wish)

@@ -3,7 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from phalanx.cli.lines import Line
 from phalanx.cli.output import counted, safe
 from phalanx.cli.plan_document import Planned, timestamp
 from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release, Step, Wait
@@ -15,8 +17,14 @@ _NODES_MAX = 6
 _WIDTH_MAX = 40
 _DIGITS = re.compile(r"([0-9]+)")
 
-#: A line, and the word in it that a terminal may colour.
-Line = tuple[str, str]
+
+class Row(NamedTuple):
+    """Steps that stand on one line: what is done, to whom, and the rest of the sentence."""
+
+    word: str
+    who: str
+    what: str
+    steps: Sequence[Step] = ()
 
 
 def lines(planned: Planned) -> list[Line]:
@@ -24,7 +32,7 @@ def lines(planned: Planned) -> list[Line]:
     found: list[Line] = []
     before: list[Line] | None = None
     for number, plan in enumerate(planned.plans, start=1):
-        now = _cycle(plan)
+        now = aligned(rows(plan))
         said = now if now != before else [("  as in the cycle before", "")]
         found += [(f"cycle {number}  {timestamp(plan.now)}", "cycle"), *(said or [("  nothing to do", "")]), ("", "")]
         before = now
@@ -34,15 +42,19 @@ def lines(planned: Planned) -> list[Line]:
     return [*found, (_summary(planned), "")]
 
 
-def _cycle(plan: Plan) -> list[Line]:
-    """Return one line per group of steps, in the order of the first step of each."""
+def rows(plan: Plan) -> list[Row]:
+    """Return one row per group of steps, in the order of the first step of each."""
     groups: dict[tuple[str, ...], list[Step]] = {}
     for step in plan.steps:
         groups.setdefault(_group(step), []).append(step)
-    rows = [_row(steps) for steps in groups.values()]
-    words = max((len(word) for word, _, _ in rows), default=0)
-    width = min(max((len(who) for _, who, _ in rows), default=0), _WIDTH_MAX)
-    return [(f"  {word:{words}}  {who:{width}}  {what}", word) for word, who, what in rows]
+    return [Row(*_row(steps), steps) for steps in groups.values()]
+
+
+def aligned(table: Sequence[Row]) -> list[Line]:
+    """Return rows as lines in columns."""
+    words = max((len(row.word) for row in table), default=0)
+    width = min(max((len(row.who) for row in table), default=0), _WIDTH_MAX)
+    return [(f"  {row.word:{words}}  {row.who:{width}}  {row.what}".rstrip(), row.word) for row in table]
 
 
 def _group(step: Step) -> tuple[str, ...]:
@@ -72,17 +84,17 @@ def _row(steps: Sequence[Step]) -> tuple[str, str, str]:
         return "wait", who, f"{pods}{each}  {first.reason.code.value}: {safe(str(first.reason))}"
     places = [step for step in steps if isinstance(step, Bind | Nominate | Release)]
     word, names = type(first).__name__.lower(), [place.task for place in places]
-    nodes = _nodes(Counter(place.node for place in places)) if len(places) > 1 else first.node
+    nodes = shown_nodes(Counter(place.node for place in places)) if len(places) > 1 else first.node
     shown = "" if names == [who] else f"  ({_names(names)})"
     why = f"  ({safe(first.reason)})" if isinstance(first, Release) else ""
     return word, who, f"{counted(len(names), 'pod')}: {nodes}{shown}{why}"
 
 
-def _nodes(counts: Counter[str]) -> str:
-    """Return the nodes and how many pods go to each, the most first."""
+def shown_nodes(counts: Counter[str], most: int = _NODES_MAX) -> str:
+    """Return the nodes and how many pods go to each, the most first; beyond so many nodes, how many more there are."""
     ordered = sorted(counts.items(), key=lambda item: (-item[1], _natural(item[0])))
-    shown = [f"{node} \N{MULTIPLICATION SIGN}{count}" for node, count in ordered[:_NODES_MAX]]
-    left = len(ordered) - _NODES_MAX
+    shown = [f"{node} \N{MULTIPLICATION SIGN}{count}" for node, count in ordered[:most]]
+    left = len(ordered) - most
     return ", ".join(shown) + (f" and {counted(left, 'node')} more" if left > 0 else "")
 
 

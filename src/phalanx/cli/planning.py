@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from phalanx.cli.lines import print_lines
 from phalanx.cli.output import Mistake, complain, counted
 from phalanx.cli.plan_document import Planned, document
-from phalanx.cli.plan_text import Line, lines
+from phalanx.cli.plan_text import lines
 from phalanx.cli.queue_bar import signs_for
 from phalanx.cli.queue_tree_text import resources_shown, show, terminal_width, tree
 from phalanx.cli.timings import TimedWorld, Timings
@@ -34,7 +35,6 @@ from phalanx.world.world import World
 _BAR_BYTES = 2_000_000
 #: A plan ends with a look at so many queues.
 _QUEUES_MAX = 20
-_STYLES = {"bind": "green", "nominate": "cyan", "evict": "magenta", "wait": "yellow", "refused": "red", "cycle": "bold"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,9 @@ class Wish:
     scheduler_names: tuple[str, ...]
     strict: bool
     timings: bool
+    live: bool = False
+    kubeconfig: str | None = None
+    context: str | None = None
 
 
 def run(wish: Wish) -> None:
@@ -70,6 +73,9 @@ def _run(wish: Wish, timings: Timings) -> None:
         now = None if wish.now is None else _moment(wish.now)
         policy = _policy(wish)
     found = _read(wish.files, timings)
+    if wish.live:
+        with timings.stage("read"):
+            now = _lay_on_cluster(wish, found)
     with timings.stage("admit"):
         objects = read_objects(found.documents, policy.scheduler_names)
     _complain(wish, found, objects)
@@ -78,7 +84,7 @@ def _run(wish: Wish, timings: Timings) -> None:
         for event in objects.events:
             world.apply(event)
     with timings.stage("decide"):
-        plans = tuple(play(Loop(world, policy), begin(world, now), wish.cycles))
+        plans = tuple(play(Loop(world, policy), begin(world, now), wish.cycles, live=wish.live))
     with timings.stage("output"):
         _print(wish.output, Planned(plans, world, objects.refused, policy))
         _count(objects, world)
@@ -114,6 +120,20 @@ def _read(paths: Sequence[str], timings: Timings) -> Manifests:
                 if data is not None:
                     manifests.decode(data, file, found, progress)
     return found
+
+
+def _lay_on_cluster(wish: Wish, found: Manifests) -> float:
+    """Put what the files have on top of what the cluster has; return the cluster's time."""
+    # The network libraries take a while to load, and files do without.
+    from phalanx.cli.live import from_cluster, on_top  # noqa: PLC0415
+
+    if found.unreadable:
+        raise Mistake("\n".join(found.unreadable))
+    cluster, sight = from_cluster(wish.kubeconfig, wish.context)
+    found.documents, lines = on_top(cluster, found.documents)
+    for line in (*sight.hidden, *lines):
+        complain(line)
+    return sight.now
 
 
 @contextmanager
@@ -186,7 +206,7 @@ def _print(form: str, planned: Planned) -> None:
     elif form == "yaml":
         print(msgspec.yaml.encode(document(planned)).decode(), end="")
     else:
-        _print_text(lines(planned))
+        print_lines(lines(planned))
         _print_queues(planned)
 
 
@@ -197,18 +217,3 @@ def _print_queues(planned: Planned) -> None:
         print()
         found = replace(found, outside={})
         show(tree(found, resources_shown(found), terminal_width(), signs_for(sys.stdout.encoding), _QUEUES_MAX))
-
-
-def _print_text(report: Sequence[Line]) -> None:
-    if not sys.stdout.isatty():
-        print("\n".join(line for line, _ in report))
-        return
-    from rich.console import Console  # noqa: PLC0415 (only a terminal needs it)
-    from rich.text import Text  # noqa: PLC0415
-
-    console = Console(highlight=False, markup=False, soft_wrap=True)
-    for line, word in report:
-        text = Text(line)
-        if word:
-            text.stylize(_STYLES[word], line.index(word), line.index(word) + len(word))
-        console.print(text)

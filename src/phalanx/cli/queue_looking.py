@@ -113,9 +113,12 @@ def _look(source: Source, world: World, policy: Policy) -> float:
     from phalanx.kube.look import LookError, look  # noqa: PLC0415
 
     try:
-        return look(source.kubeconfig, source.context, world, policy.scheduler_names)
+        sight = look(source.kubeconfig, source.context, world, policy.scheduler_names)
     except (AccessError, LookError) as error:
         raise Mistake(str(error)) from None
+    for line in sight.hidden:
+        complain(line)
+    return sight.now
 
 
 def _resources(asked: Sequence[str], found: Accounts) -> list[str]:

@@ -1,10 +1,15 @@
 """`phalanx run`: schedule a real cluster, beside kube-scheduler or instead of it."""
 
-from typing import Annotated, Literal
+import sys
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Parameter
 
 from phalanx.cli.output import Mistake
+
+if TYPE_CHECKING:
+    from phalanx.kube.dry_run import Tell
+    from phalanx.model.plan import Plan
 
 Name = Annotated[tuple[str, ...], Parameter(name="--scheduler-name", negative=())]
 
@@ -33,6 +38,7 @@ def run(
     port: int = 10261,
     log_format: Literal["text", "json"] = "text",
     usage_prometheus: str | None = None,
+    dry_run: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> int:
     """Schedule a real cluster: pods whose schedulerName is ours.
 
@@ -72,6 +78,9 @@ def run(
         text for people, json for programs.
     usage_prometheus
         The address of a Prometheus that scrapes this scheduler: what queues used is read there, not in their status.
+    dry_run
+        Watch and decide as always, print each plan that says something new, and write nothing: no bind, no event, no
+        lease. It needs no right but to read.
     """
     # Here and not above: whoever asks for help need not wait for the network libraries.
     from phalanx.kube.credentials import AccessError  # noqa: PLC0415
@@ -95,9 +104,25 @@ def run(
     if usage_prometheus is not None:
         _check_prometheus(usage_prometheus)
     try:
-        return serve(choices)
+        return serve(choices, _printer() if dry_run else None)
     except (AccessError, PolicyError, ListenError, Hopeless) as mistake:
         raise Mistake(str(mistake)) from None
+
+
+def _printer() -> "Tell":
+    """Return what prints the plans of a dry run."""
+    from phalanx.cli.lines import print_lines  # noqa: PLC0415
+    from phalanx.cli.plan_news import PlanNews  # noqa: PLC0415 (as above)
+
+    news = PlanNews()
+
+    def tell(plan: "Plan") -> None:
+        block = news.block(plan)
+        if block:
+            print_lines(block)
+            sys.stdout.flush()
+
+    return tell
 
 
 def _check_prometheus(url: str) -> None:

@@ -52,6 +52,8 @@ class Live:
 
     #: Whether this replica may write.
     leading: Callable[[], bool] = bool
+    #: It decides and tells, and never writes: other replicas' figures are the cluster's, these are what would be.
+    dry_run: bool = False
     #: Whether every watched kind was applied.
     ready: Callable[[], bool] = bool
     #: Seconds since the server last spoke, by kind.
@@ -127,8 +129,10 @@ class _Scraped(Collector):
 
     def collect(self) -> Iterable[Metric]:
         live = self._live
-        leading = live.leading()
-        yield GaugeMetricFamily("phalanx_leader", "1 when this replica decides.", value=leading)
+        leading = live.leading() and not live.dry_run
+        decides = leading or live.dry_run
+        yield GaugeMetricFamily("phalanx_leader", "1 when this replica decides and writes.", value=leading)
+        yield GaugeMetricFamily("phalanx_dry_run", "1 when this replica decides and never writes.", value=live.dry_run)
         yield GaugeMetricFamily("phalanx_ready", "1 when every watched kind was applied.", value=live.ready())
         silence = GaugeMetricFamily(
             "phalanx_watch_silence_seconds", "Time since the API server last spoke.", labels=["kind"]
@@ -139,9 +143,9 @@ class _Scraped(Collector):
         waiting = GaugeMetricFamily("phalanx_pending_gangs", "Waiting gangs by code.", labels=["code"])
         for code in Code:
             # A replica that does not decide knows nothing of what waits; the leader's figure must not be doubled.
-            waiting.add_metric([code.value], live.pending.get(code, 0) if leading else 0)
+            waiting.add_metric([code.value], live.pending.get(code, 0) if decides else 0)
         yield waiting
-        yield from _queues(live.queues() if leading else None)
+        yield from _queues(live.queues() if decides else None)
         age = live.history()
         if age is not None:
             yield GaugeMetricFamily("phalanx_usage_history_seconds", "Age of the history from Prometheus.", value=age)

@@ -1,7 +1,6 @@
 """The process: reads the choices, wires the scheduler, serves health and metrics, and leaves in good order."""
 
 import asyncio
-import contextlib
 import os
 import signal
 import socket
@@ -15,17 +14,16 @@ from phalanx.kube.client import Client
 from phalanx.kube.credentials import load_access
 from phalanx.kube.doctor.checkup import Checkup
 from phalanx.kube.doctor.examine import Wish
+from phalanx.kube.dry_run import DryRun, Tell
 from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
 from phalanx.kube.metrics import Metrics
 from phalanx.kube.policy_source import PolicyWatch, Source, config_map_source, file_source
-from phalanx.kube.scheduler import Scheduler, Settings
+from phalanx.kube.reading import ReadingClient
+from phalanx.kube.scheduler import FAREWELL, Scheduler, Settings
 from phalanx.kube.server import serve_health
 from phalanx.kube.standing import Standing
 from phalanx.policy.load import PolicyError, load_policy, preset_names
-
-#: How long a process that was asked to stop waits for binds that are on their way.
-FAREWELL = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +57,19 @@ class Choices:
     eviction_rate: float = 500.0
 
 
-def serve(choices: Choices) -> int:
-    """Run until told to stop; return the exit status."""
+def serve(choices: Choices, tell: Tell | None = None) -> int:
+    """Run until told to stop; return the exit status. With `tell` it is a dry run, which writes nothing."""
     try:
         import uvloop  # noqa: PLC0415 (there is none for Windows)
     except ModuleNotFoundError:
-        return asyncio.run(_serve(choices))
-    return uvloop.run(_serve(choices))
+        return asyncio.run(_serve(choices, tell))
+    return uvloop.run(_serve(choices, tell))
 
 
-async def _serve(choices: Choices) -> int:
+async def _serve(choices: Choices, tell: Tell | None) -> int:
     log = Log(choices.log_format)
+    if tell is not None:
+        return await _serve_dry(choices, tell, log)
     # As client-go: two replicas on one host, or in two pod namespaces with one host name, must never be one.
     identity = f"{os.environ.get('POD_NAME') or socket.gethostname()}_{uuid.uuid4()}"
     access = load_access(choices.kubeconfig, choices.context)
@@ -91,7 +91,25 @@ async def _serve(choices: Choices) -> int:
                 )
             history = _history(choices, scheduler, metrics)
             others = [one for one in (standing, checkup, leader, watch, history) if one is not None]
-            return await _until_stopped(scheduler, others, log)
+            return await _until_stopped(scheduler, others)
+
+
+async def _serve_dry(choices: Choices, tell: Tell, log: Log) -> int:
+    async with ReadingClient(load_access(choices.kubeconfig, choices.context)) as client:
+        source = _source(choices, client)
+        policy, watch = await _first_policy(choices, source)
+        metrics = Metrics()
+        standing = Standing(log)
+        dry = DryRun(client, policy, metrics, log, standing, choices.wave_deadline, tell)
+        async with serve_health(choices.address, choices.port, dry, metrics) as port:
+            log.say(
+                "started", dry_run=True, policy=policy.name, port=port, then="plans are printed, nothing is written"
+            )
+            if watch is not None and source is not None:
+                watch.on_change(lambda fresh: dry.use(_named(fresh, choices)), lambda why: dry.bad_policy(source, why))
+            history = _history(choices, dry, metrics)
+            others = [one for one in (standing, *dry.reflectors, watch, history) if one is not None]
+            return await _until_stopped(dry, others)
 
 
 def _source(choices: Choices, client: Client) -> Source | None:
@@ -128,7 +146,7 @@ def _named(policy: Policy, choices: Choices) -> Policy:
     return replace(policy, scheduler_names=names)
 
 
-def _history(choices: Choices, scheduler: Scheduler, metrics: Metrics) -> "_Work | None":
+def _history(choices: Choices, scheduler: Scheduler | DryRun, metrics: Metrics) -> "_Work | None":
     if choices.usage_prometheus is None:
         return None
     # Here and not above: few have use for it.
@@ -159,7 +177,7 @@ class _Work(Protocol):
     async def run(self) -> None: ...
 
 
-async def _until_stopped(scheduler: Scheduler, others: Sequence[_Work], log: Log) -> int:
+async def _until_stopped(scheduler: Scheduler | DryRun, others: Sequence[_Work]) -> int:
     """Run everything; on SIGTERM let binds finish, give the lease back, and go."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -171,14 +189,7 @@ async def _until_stopped(scheduler: Scheduler, others: Sequence[_Work], log: Log
         stopping.cancel()
         for task in done:
             task.result()
-    log.say("stopping", binds=scheduler.binder.in_flight)
-    scheduler.leaving = True
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(FAREWELL):
-            await scheduler.binder.settle()
-            await scheduler.remember_all()
-    if scheduler.leader is not None:
-        await scheduler.leader.release()
+    await scheduler.leave()
     for task in work:
         task.cancel()
     await asyncio.wait(work, timeout=FAREWELL)

@@ -24,6 +24,7 @@ from phalanx.kube.making_room import MakingRoom
 from phalanx.kube.metrics import Metrics
 from phalanx.kube.nominations import Nominations
 from phalanx.kube.policy_source import Source, policy_condition
+from phalanx.kube.queue_figures import QueueFigures
 from phalanx.kube.queues import QueueStatus
 from phalanx.kube.reflector import Reflector
 from phalanx.kube.standing import Standing
@@ -43,6 +44,8 @@ GATHER = 0.02
 TICK = 1.0
 #: A gang whose bind was refused rests: 1, 2, 4 … seconds, so that a doomed one does not win every cycle.
 BACKOFF_MAX = 60.0
+#: How long a process that was asked to stop waits for binds that are on their way.
+FAREWELL = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,10 @@ class Scheduler:
         unheard = [f"the lease {self.leader.name}: no answer yet"] if self.leader and not self.leader.heard else []
         return [*listed, *unheard, *self.standing.blocks]
 
+    def figures(self) -> QueueFigures | None:
+        """Return the queues as of the last cycle; None before the first one."""
+        return self.queues.figures()
+
     def may_write(self) -> bool:
         """The fence: asked before every write."""
         return not self.stopped and (self.leader is None or self.leader.holds())
@@ -152,6 +159,17 @@ class Scheduler:
         """Write down what the queues have used before we go: whoever comes next goes on from there."""
         if self.feed.ready and self.may_write() and self.queues.write_history():
             await self.writes.settle()
+
+    async def leave(self) -> None:
+        """Let binds that are on their way finish, and hand over to whoever comes next."""
+        self.log.say("stopping", binds=self.binder.in_flight)
+        self.leaving = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FAREWELL):
+                await self.binder.settle()
+                await self.remember_all()
+        if self.leader is not None:
+            await self.leader.release()
 
     async def run(self) -> None:
         """Schedule until cancelled."""

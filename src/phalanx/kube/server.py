@@ -8,11 +8,15 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
+from typing import Protocol
 
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from phalanx.kube.clock import Clock
+from phalanx.kube.feed import Feed
+from phalanx.kube.leader import Leader
 from phalanx.kube.metrics import Metrics
-from phalanx.kube.scheduler import Scheduler
+from phalanx.kube.queue_figures import QueueFigures
 
 #: Whoever connects and says nothing, or does not listen, is gone after this many seconds.
 _IDLE = 15.0
@@ -24,12 +28,30 @@ _Page = tuple[HTTPStatus, str, bytes]
 _TEXT = "text/plain; charset=utf-8"
 
 
+class Scheduling(Protocol):
+    """Of a scheduler, what is asked here."""
+
+    feed: Feed
+    clock: Clock
+
+    @property
+    def leader(self) -> Leader | None:
+        """Return who holds the lease; None: nobody needs one."""
+
+    @property
+    def unready(self) -> list[str]:
+        """Say, a line each, why nothing can be decided or followed now."""
+
+    def figures(self) -> QueueFigures | None:
+        """Return the queues as of the last cycle."""
+
+
 class ListenError(Exception):
     """An address cannot be listened on; the text is one line."""
 
 
 @asynccontextmanager
-async def serve_health(address: str, port: int, scheduler: Scheduler, metrics: Metrics) -> AsyncIterator[int]:
+async def serve_health(address: str, port: int, scheduler: Scheduling, metrics: Metrics) -> AsyncIterator[int]:
     """Answer while the block lasts; yield the port. An empty address is every address."""
     _attach(metrics, scheduler)
     callers = _Callers(_pages(metrics, scheduler))
@@ -52,18 +74,18 @@ async def listen(
         raise ListenError(f"--address and --port: {address}:{port}: {reason}") from None
 
 
-def _attach(metrics: Metrics, scheduler: Scheduler) -> None:
+def _attach(metrics: Metrics, scheduler: Scheduling) -> None:
     """Let a scrape see how the scheduler is now."""
     leader, feed, clock = scheduler.leader, scheduler.feed, scheduler.clock
     metrics.live.leading = leader.holds if leader is not None else lambda: True
     metrics.live.ready = lambda: not scheduler.unready
-    metrics.live.queues = scheduler.queues.figures
+    metrics.live.queues = scheduler.figures
     metrics.live.silence = lambda: {
         f"{kind.kind} {kind.api_version}": clock.monotonic() - heard for kind, heard in feed.heard_at.items()
     }
 
 
-def _pages(metrics: Metrics, scheduler: Scheduler) -> dict[str, Callable[[], _Page]]:
+def _pages(metrics: Metrics, scheduler: Scheduling) -> dict[str, Callable[[], _Page]]:
     def health() -> _Page:
         # Decisions, binds and this answer share one event loop: to be answered at all is the sign of life.
         return HTTPStatus.OK, _TEXT, b"ok\n"

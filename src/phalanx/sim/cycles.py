@@ -34,11 +34,15 @@ def begin(world: World, now: float | None) -> float:
     return now
 
 
-def play(loop: Loop, now: float, cycles: int) -> Iterator[Plan]:
-    """Yield the plan of each cycle; the world goes on to the next one in between."""
+def play(loop: Loop, now: float, cycles: int, *, live: bool = False) -> Iterator[Plan]:
+    """Yield the plan of each cycle; the world goes on to the next one in between.
+
+    `live`: the first cycle is a real cluster's: a pod that should have gone and is still there does take its room.
+    """
     for cycle in range(cycles):
         # At first only what should have gone before now: a pod that is due this very moment is still there.
-        release(loop.world, now + PERIOD if cycle else math.nextafter(now, -math.inf))
+        if cycle or not live:
+            release(loop.world, now + PERIOD if cycle else math.nextafter(now, -math.inf))
         now += PERIOD if cycle else 0.0
         plan = loop.cycle(now).plan
         carry_out(loop.world, plan)

@@ -25,11 +25,11 @@ def expand(objects: Iterable[Object]) -> Iterator[tuple[Object, list[dict[str, A
     Objects must be identified (`Admission.identify`).
     """
     every = list(objects)
-    owned = _Owned()
+    owned = Owned()
     for one in every:
         owned.add(one)
     for owner in every:
-        if not _is_controller(owner) or owned.has(owner):
+        if not is_controller(owner) or owned.has(owner):
             continue
         try:
             yield owner, list(_pods(owner))
@@ -37,14 +37,14 @@ def expand(objects: Iterable[Object]) -> Iterator[tuple[Object, list[dict[str, A
             yield owner, Refused(str(owner["kind"]), full_name(owner), mistake.field, mistake.message)
 
 
-def _is_controller(one: Object) -> bool:
+def is_controller(one: Object) -> bool:
     """Tell a controller that is expanded here. Other systems have a Job too: the group says whose it is."""
     group = KINDS.get(str(one.get("kind")))
     return group is not None and one.get("apiVersion") == group
 
 
 @dataclass(slots=True)
-class _Owned:
+class Owned:
     """Who has a pod or a ReplicaSet among the objects."""
 
     uids: set[str] = field(default_factory=set[str])

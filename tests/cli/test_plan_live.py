@@ -1,0 +1,80 @@
+"""Manifests on top of a cluster: what stands in for what, and what is said of it."""
+
+from typing import Any
+
+import pytest
+
+from phalanx.cli.live import CLUSTER, on_top
+from phalanx.cli.main import main
+from phalanx.sim.manifests import Document
+
+Captured = pytest.CaptureFixture[str]
+
+
+def thing(kind: str, name: str, api_version: str = "v1", namespace: str | None = None, **fields: Any) -> dict[str, Any]:
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata | fields.pop("metadata", {}), **fields}
+
+
+def laid(cluster: list[dict[str, Any]], files: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    documents, lines = on_top([Document(one, CLUSTER) for one in cluster], [Document(one, "f.yaml") for one in files])
+    return [one.object for one in documents], lines
+
+
+def test_an_object_of_a_file_stands_in_for_the_cluster_s_and_keeps_its_age_and_status() -> None:
+    old = thing("Node", "n1", metadata={"uid": "u1"}, status={"allocatable": {"cpu": "8"}})
+    other = thing("Node", "n2", metadata={"uid": "u2"})
+    found, lines = laid([old, other], [thing("Node", "n1", spec={"unschedulable": True})])
+    assert found[0] == other
+    assert found[1]["status"] == old["status"]
+    assert found[1]["spec"] == {"unschedulable": True}
+    assert found[1]["metadata"]["uid"] == "u1"
+    assert lines == ["Node n1 (f.yaml): in place of the cluster's"]
+
+
+def test_a_pod_of_a_file_is_made_anew_in_the_namespace_that_it_leaves_out() -> None:
+    old = thing("Pod", "a", namespace="default", spec={"nodeName": "n1"}, status={"phase": "Running"})
+    fresh = thing("Pod", "a", spec={"schedulerName": "phalanx"})
+    assert laid([old, thing("Pod", "a", namespace="other")], [fresh]) == (
+        [thing("Pod", "a", namespace="other"), fresh], ["Pod default/a (f.yaml): in place of the cluster's"],
+    )  # fmt: skip
+
+
+def test_kinds_of_one_name_in_different_systems_are_different_objects() -> None:
+    ours = thing("Queue", "a", "scheduling.phalanx.dev/v1alpha1")
+    kais = thing("Queue", "a", "scheduling.run.ai/v2")
+    assert laid([kais], [ours]) == ([kais, ours], [])
+
+
+def test_a_job_whose_pods_are_on_the_cluster_is_not_made_twice() -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}
+    pod = thing("Pod", "train-x", namespace="default", metadata={"ownerReferences": [owner]})
+    found, lines = laid([pod], [thing("Job", "train", "batch/v1"), thing("Job", "fresh", "batch/v1")])
+    assert len(found) == 3
+    assert lines == ["Job default/train (f.yaml): not expanded, because pods of it are on the cluster"]
+
+
+def test_of_many_replaced_objects_a_few_are_named() -> None:
+    many = [thing("Node", f"n{number}") for number in range(8)]
+    lines = laid(many, many)[1]
+    assert lines[:1] == ["Node n0 (f.yaml): in place of the cluster's"]
+    assert lines[5:] == ["and 3 objects more in place of the cluster's"]
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            ["--context", "x", "-f", "a"],
+            "plan: found --kubeconfig or --context without --live; with --live a cluster is read",
+        ),
+        (
+            ["--live", "--now", "2026-11-01T12:00:00Z"],
+            "plan: --now: a cluster has its own time, allowed is --now only without --live",
+        ),
+        (["--live", "--kubeconfig", "/nowhere"], "kubeconfig /nowhere: No such file or directory"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_line(options: list[str], line: str, capsys: Captured) -> None:
+    assert main(["plan", *options]) == 2
+    assert capsys.readouterr() == ("", f"phalanx: {line}\n")

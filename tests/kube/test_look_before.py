@@ -1,0 +1,145 @@
+"""Look before you leap: what Phalanx would do on a real cluster, with no right but to read, and nothing is written."""
+
+import asyncio
+import json
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phalanx.cli.main import main
+from phalanx.kube.credentials import load_access
+from phalanx.kube.local.control_plane import ControlPlane
+from phalanx.kube.local.nodes import node_manifest
+from phalanx.kube.reading import ReadingClient
+from phalanx.testing.control_plane import need_binaries
+from phalanx.testing.objects import create_all, gang_manifests
+from phalanx.testing.running import Scheduler, eventually
+
+pytestmark = pytest.mark.slow
+
+Captured = pytest.CaptureFixture[str]
+#: As docs/operate.md has it.
+READ = Path("docs/operate.md").read_text(encoding="utf-8").split("<!-- read rights -->")[1]
+
+
+def read_rights() -> str:
+    """Return the manifest of the page."""
+    return "\n".join(line[4:] for line in READ.splitlines())
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("audit") / "audit.log"
+
+
+@pytest.fixture(scope="module")
+def running(audit: Path) -> Iterator[ControlPlane]:
+    """One control plane for the file."""
+    need_binaries()
+    with ControlPlane(controller_manager=False, audit=audit) as plane:
+        yield plane
+
+
+@pytest.fixture
+def plane(running: ControlPlane) -> ControlPlane:
+    """A cluster of two nodes, a gang that fits and one that does not; `reader` may read and no more."""
+    plane = running
+    plane.kubectl("apply", "-f", "-", stdin=read_rights())
+    plane.kubectl("apply", "-f", "-", stdin=binding("phalanx-reader", "reader"))
+    plane.kubectl("delete", "pods", "--all", "--grace-period=0", "--force")
+    objects = [node_manifest("n1"), node_manifest("n2"), *gang_manifests("train", 4), *gang_manifests("big", 40)]
+    create_all(plane.kubeconfig, objects)
+    return plane
+
+
+def binding(role: str, user: str) -> str:
+    group = "rbac.authorization.k8s.io"
+    subject = {"apiGroup": group, "kind": "User", "name": user}
+    reference = {"apiGroup": group, "kind": "ClusterRole", "name": role}
+    head = {"apiVersion": f"{group}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": role}}
+    return json.dumps({**head, "roleRef": reference, "subjects": [subject]})
+
+
+def requests_of(user: str, audit: Path) -> Iterator[dict[str, Any]]:
+    for line in audit.read_text().splitlines():
+        entry = json.loads(line)
+        if entry["user"]["username"] == user:
+            yield entry
+
+
+def scrape(log: Path) -> dict[str, float]:
+    port = next(part for line in log.read_text().splitlines() for part in line.split() if part.startswith("port="))
+    with urllib.request.urlopen(f"http://127.0.0.1:{port.removeprefix('port=')}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}
+
+
+def test_a_plan_and_a_dry_run_need_no_right_but_to_read_and_write_nothing(
+    plane: ControlPlane, audit: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    reader = plane.user("reader")
+    job = tmp_path / "job.json"
+    job.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": gang_manifests("late", 3)}))
+
+    assert main(["plan", "--live", "--kubeconfig", str(reader), "-f", str(job)]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "  bind  default/train  4 pods: n1 ×4  (train-0 … train-3)\n" in out
+    assert "  wait  default/big    40 pods  never: 40 needed together, " in out
+    assert "  bind  default/late   3 pods: n1 ×3  (late-0, late-1, late-2)\n" in out
+    assert out.endswith("\n2 nodes, 47 pods: 7 pods bound, 1 gang waits (40 pods)\n")
+
+    dry = Scheduler(reader, tmp_path / "dry.log", "--dry-run")
+    try:
+        eventually("the plan is printed", lambda: "  bind  default/train  4 pods: n1 ×4" in dry.log.read_text())
+        figures = scrape(dry.log)
+        assert (figures["phalanx_dry_run"], figures["phalanx_leader"], figures["phalanx_ready"]) == (1.0, 0.0, 1.0)
+        assert figures['phalanx_pending_gangs{code="never"}'] == 1.0
+        create_all(plane.kubeconfig, gang_manifests("late", 3))
+        eventually("the news is printed", lambda: "  bind  default/late  3 pods: n1 ×3" in dry.log.read_text())
+        assert dry.log.read_text().count("default/big") == 1
+        plane.kubectl("delete", "pod", "train-0", "train-1", "train-2", "train-3", "--grace-period=0", "--force")
+        eventually("its end is printed", lambda: "  over  default/train  it has" in dry.log.read_text())
+    finally:
+        assert dry.stop() == 0
+
+    seen = list(requests_of("reader", audit))
+    assert {entry["objectRef"]["resource"] for entry in seen if "objectRef" in entry} >= {"pods", "nodes", "queues"}
+    assert {entry["verb"] for entry in seen} == {"list", "watch"}
+    assert {entry["responseStatus"]["code"] for entry in seen if entry["verb"] == "list"} == {200, 404}
+    # Nor was anything made with other hands: no lease, no namespace for it, no event.
+    assert plane.kubectl("get", "events,leases", "-n", "default", "-o", "name") == ""
+    assert "phalanx" not in plane.kubectl("get", "namespaces", "-o", "name")
+
+
+def test_the_client_that_reads_sends_nothing_else(plane: ControlPlane) -> None:
+    async def write() -> None:
+        async with ReadingClient(load_access(str(plane.kubeconfig), None)) as client:
+            assert (await client.request("GET", "/api/v1/namespaces/default")).ok
+            with pytest.raises(AssertionError, match="DELETE /api/v1/nodes/n1: nothing is written here"):
+                await client.request("DELETE", "/api/v1/nodes/n1")
+
+    asyncio.run(write())
+    assert plane.kubectl("get", "node", "n1", "-o", "name") == "node/n1\n"
+
+
+def test_kinds_that_may_not_be_listed_are_named_or_end_the_plan(plane: ControlPlane, capsys: Captured) -> None:
+    """KAI's are not on this cluster, and the API server tells that to nobody who may not list them."""
+    less = read_rights().replace("phalanx-reader", "less").replace("scheduling.run.ai", "other.example")
+    less = less.replace("[priorityclasses, workloads, podgroups]", "[priorityclasses]")
+    plane.kubectl("apply", "-f", "-", stdin=less)
+    plane.kubectl("apply", "-f", "-", stdin=binding("less", "alice"))
+    assert main(["plan", "--live", "--kubeconfig", str(plane.user("alice"))]) == 0
+    out, err = capsys.readouterr()
+    assert "  bind  default/train  4 pods: n1 ×4" in out
+    assert [line.partition(" (")[0] for line in err.splitlines()] == ["phalanx: PodGroup"]
+    assert "scheduling.run.ai" not in err
+
+    plane.kubectl("apply", "-f", "-", stdin=less.replace("[pods, nodes, namespaces]", "[pods, namespaces]"))
+    assert main(["plan", "--live", "--kubeconfig", str(plane.user("alice"))]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("phalanx: Node (v1): cannot be listed at /api/v1/nodes: 403 nodes is forbidden: ")
