@@ -9,7 +9,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 export UV_PYTHON_DOWNLOADS := never
 PYTEST_ARGS ?=
 
-.PHONY: demo test check bench bench-cluster chaos cluster test-versions chart format clean
+.PHONY: demo test check bench bench-cluster chaos upgrade cluster test-versions chart format clean
 
 demo: $(VENV)/.run            ## three disasters of a pod-by-pod scheduler, and Phalanx avoiding each
 	@$(BIN)/phalanx demo
@@ -33,6 +33,9 @@ bench-cluster: $(VENV)/.dev   ## Phalanx and others on real control planes: QUIC
 chaos: $(VENV)/.dev           ## the fault tests in their long form, with every figure; about half an hour
 	ROUNDS=$${ROUNDS:-50} PODS=$${PODS:-2000} LEASE=$${LEASE:-6,4,1} CI=true \
 	  $(BIN)/pytest -v -s --timeout=7200 tests/kube/test_faults.py tests/kube/test_side_by_side.py $(PYTEST_ARGS)
+
+upgrade: $(VENV)/.dev         ## upgrade and rollback under load, many times
+	ROUNDS=$${ROUNDS:-10} CI=true $(BIN)/pytest -v -s --timeout=3600 tests/kube/test_upgrade.py $(PYTEST_ARGS)
 
 cluster: $(VENV)/.run         ## a real control plane, pretend GPU nodes and Phalanx until Ctrl-C: K8S=1.35|1.36|1.37
 	@$(BIN)/phalanx playground

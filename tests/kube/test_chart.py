@@ -12,7 +12,7 @@ from phalanx import __version__
 from phalanx.kube.install import Installation, objects
 from phalanx.kube.installation.chart import chart_files
 from phalanx.kube.installation.values import Values, ValuesError, read_values
-from phalanx.kube.local import LocalError
+from phalanx.kube.local import ControlPlane, LocalError
 
 Helm = Callable[..., str]
 
@@ -52,11 +52,10 @@ VALUES = {
         tolerations: [{key: system, operator: Exists}]
         affinity: {nodeAffinity: {}}
         podAnnotations: {a/b: "true"}
-        keepQueues: false
         networkPolicy: {enabled: true, ingressFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]}
         serviceMonitor: {enabled: true, interval: 10s, labels: {release: prometheus}}
         """,
-    "a digest": "image: {digest: 'sha256:%s'}" % ("0" * 64),
+    "a digest": "{keepQueues: false, image: {digest: 'sha256:%s'}}" % ("0" * 64),
     "a digest and a tag": "{image: {tag: v2, digest: 'sha256:%s'}, serviceMonitor: {enabled: true}}" % ("f" * 64),
 }
 
@@ -123,6 +122,16 @@ def test_helm_and_install_give_the_same_objects(values: str, helm: Helm, chart: 
     installation = Installation("red", "gpu", read_values([("values.yaml", values)]))
     printed = [one for one in objects(installation) if one["kind"] != "Namespace"]
     assert by_name(as_helm(helm, chart, tmp_path, values)) == by_name(printed)
+
+
+def test_a_real_api_server_knows_every_field_of_every_choice(control_plane: ControlPlane) -> None:
+    """All but the Prometheus operator's object, whose definition is not there."""
+    chosen = Installation("red", "default", read_values([("values.yaml", VALUES["everything"])]))
+    known = [one for one in objects(chosen) if one["kind"] not in {"ServiceMonitor", "CustomResourceDefinition"}]
+    told = control_plane.kubectl(
+        "apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=yaml.safe_dump_all(known)
+    )
+    assert len(told.splitlines()) == len(known) == 13
 
 
 def test_helm_finds_nothing_wrong_with_the_chart(helm: Helm, chart: Path) -> None:
