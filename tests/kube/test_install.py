@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import cyclopts
@@ -11,6 +12,7 @@ import yaml
 
 from phalanx.cli.install import register
 from phalanx.cli.output import Mistake
+from phalanx.cli.uninstall import register as register_uninstall
 from phalanx.kube.install import PORT, UID, Installation, manifests, removal
 from phalanx.policy.load import load_policy, parse_policy
 from phalanx.testing.control_plane import ControlPlane, LocalError
@@ -19,9 +21,18 @@ Captured = pytest.CaptureFixture[str]
 
 
 def install(*arguments: str) -> None:
+    command("install", *arguments)
+
+
+def uninstall(*arguments: str) -> None:
+    command("uninstall", *arguments)
+
+
+def command(*arguments: str) -> None:
     app = cyclopts.App(name="phalanx", result_action="return_value")
     register(app)
-    app(["install", *arguments], exit_on_error=False, print_error=False)
+    register_uninstall(app)
+    app(arguments, exit_on_error=False, print_error=False)
 
 
 def printed(capsys: Captured, *arguments: str) -> list[dict[str, Any]]:
@@ -64,6 +75,43 @@ def test_every_choice_lands_where_it_belongs_and_nowhere_is_the_default_left(cap
     container = of("Deployment", objects)["spec"]["template"]["spec"]["containers"][0]
     assert container["image"] == "host:5000/team/phalanx:1"
     assert parse_policy(of("ConfigMap", objects)["data"]["policy.yaml"], "p").scheduler_names == ("a", "b")
+
+
+def test_files_of_values_count_less_than_options_and_later_files_more_than_earlier(
+    capsys: Captured, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text("{replicas: 3, image: {tag: v1, pullPolicy: Always}, resources: {limits: {memory: 8Gi}}}")
+    second.write_text("{replicas: 5, schedulerNames: [a]}")
+    objects = printed(capsys, "--values", str(first), "--values", str(second), "--scheduler-name", "b", "--image", "x")
+    deployment = of("Deployment", objects)["spec"]
+    container = deployment["template"]["spec"]["containers"][0]
+    assert (deployment["replicas"], container["image"], container["imagePullPolicy"]) == (5, "x:latest", "Always")
+    assert container["resources"] == {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"memory": "8Gi"}}
+    assert parse_policy(of("ConfigMap", objects)["data"]["policy.yaml"], "p").scheduler_names == ("b",)
+
+
+def test_the_definition_of_queues_can_be_left_out_or_printed_alone(capsys: Captured) -> None:
+    whole, others, alone = printed(capsys), printed(capsys, "--no-crds"), printed(capsys, "--crds-only")
+    assert [one["kind"] for one in alone] == ["CustomResourceDefinition"]
+    assert alone + others == whole
+
+
+def test_uninstall_prints_what_was_made_and_keeps_queues_and_the_namespace_and_says_so(capsys: Captured) -> None:
+    uninstall("--print", "--namespace", "gpu", "--name", "red")
+    said = capsys.readouterr()
+    gone = list(yaml.safe_load_all(said.out))
+    made = {(one["kind"], one["metadata"]["name"]) for one in printed(capsys, "--namespace", "gpu", "--name", "red")}
+    stays = {("CustomResourceDefinition", "queues.scheduling.phalanx.dev"), ("Namespace", "gpu")}
+    assert {(one["kind"], one["metadata"]["name"]) for one in gone} == made - stays | {("Lease", "red")}
+    assert said.err == (
+        "the namespace stays: kubectl delete namespace gpu\n"
+        "every Queue stays, with its definition crd/queues.scheduling.phalanx.dev; --with-queues removes them\n"
+    )
+    uninstall("--print", "--with-queues")
+    said = capsys.readouterr()
+    assert list(yaml.safe_load_all(said.out))[-1]["kind"] == "CustomResourceDefinition"
+    assert "kubectl annotate crd queues.scheduling.phalanx.dev phalanx.dev/delete-queues=true" in said.err
 
 
 def test_the_policy_that_is_installed_is_the_default_one(capsys: Captured) -> None:
@@ -111,6 +159,11 @@ def test_the_image_and_the_deployment_agree_on_the_user(pytestconfig: pytest.Con
     ("arguments", "complaint"),
     [
         ((), "--print is missing; phalanx install --print | kubectl apply -f - installs"),
+        (
+            ("--print", "--no-crds", "--crds-only"),
+            "found --no-crds and --crds-only, allowed is one of them",
+        ),
+        (("--print", "--values", "no/such.yaml"), "--values no/such.yaml: no such file or directory"),
         (("--print", "--namespace", "A\n"), r"--namespace: found 'A\n', allowed is a name such as phalanx-system"),
         (("--print", "--scheduler-name", "a]"), "--scheduler-name: found 'a]', allowed is a name such as phalanx"),
         (

@@ -17,8 +17,10 @@ def mistakes(command: str) -> Iterator[None]:
         yield
     except (InstallError, ValuesError) as error:
         raise Mistake(f"{command}: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise Mistake(f"{command}: --values: {error}") from None
+    except OSError as error:
+        raise Mistake(f"{command}: --values {error.filename}: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError as error:
+        raise Mistake(f"{command}: --values: not UTF-8 text at byte {error.start}") from None
 
 
 def installation(
