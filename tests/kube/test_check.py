@@ -21,10 +21,11 @@ import pytest
 from phalanx.cli.checking import table
 from phalanx.cli.main import main
 from phalanx.kube.clock import Clock, micro_stamp
-from phalanx.kube.doctor.examine import Wish, examine
+from phalanx.kube.doctor.examine import examine
 from phalanx.kube.doctor.finding import Finding, Mark
 from phalanx.kube.doctor.grant import grant, role
 from phalanx.kube.doctor.rights import Right, needed
+from phalanx.kube.doctor.wish import Wish
 from phalanx.kube.local import ControlPlane, certificates
 from phalanx.kube.local.nodes import node_manifest
 from phalanx.kube.queue_crd import queue_crd
@@ -34,6 +35,7 @@ from phalanx.testing.running import Scheduler, eventually, places
 
 pytestmark = pytest.mark.slow
 
+RENEW = "get a kubeconfig with fresh credentials, as from `kubeadm kubeconfig user` or your cloud's login command"
 HOME = ("phalanx-system", "phalanx")
 RIGHTS = needed(HOME, None)
 DEFINE = "phalanx install --print --crds-only | kubectl apply -f -"
@@ -88,6 +90,10 @@ def kubeconfig_text(server: str, user: dict[str, str], cluster: dict[str, str] |
     })  # fmt: skip
 
 
+def authority(plane: ControlPlane) -> dict[str, str]:
+    return {"certificate-authority-data": base64.b64encode(plane.ca.read_bytes()).decode()}
+
+
 @contextmanager
 def defined(plane: ControlPlane, definition: dict[str, Any]) -> Iterator[None]:
     """Have Queues as this says, for a while."""
@@ -113,7 +119,7 @@ def test_an_administrator_on_a_fresh_cluster_sees_a_whole_table_and_nothing_wron
     assert capsys.readouterr().out == dedent(f"""\
         ok       server               {plane.url} is Kubernetes {version}
         ok       clock                as the API server's
-        ok       identity             admin, of system:masters, system:authenticated
+        ok       identity             admin, in system:masters, system:authenticated
         ok       rights               all {len(RIGHTS)} that a scheduler needs
         ok       Node                 read as v1
         ok       Namespace            read as v1
@@ -188,9 +194,25 @@ def test_a_certificate_that_expired_is_named_with_its_date(
     kubeconfig = plane.user("late")
     found = look(kubeconfig)
     says = f"kubeconfig {kubeconfig}: user 'late': its client certificate expired at 2021-01-01T00:00:00Z"
-    remedy = "get a kubeconfig with fresh credentials, as from `kubeadm kubeconfig user` or your cloud's login command"
-    assert wrong(found) == [(Mark.FAILED, "identity", says, remedy)]
+    assert wrong(found) == [(Mark.FAILED, "identity", says, RENEW)]
     assert marks(found)["rights"] == "skipped"
+
+
+def test_a_server_that_is_not_trusted_is_told_with_what_is_missing_in_the_kubeconfig(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(kubeconfig_text(plane.url, {}))
+    says = f"{plane.url}: its certificate is not trusted: unable to get local issuer certificate"
+    remedy = "give the certificate of its authority in the kubeconfig, as certificate-authority of the cluster"
+    assert wrong(look(kubeconfig)) == [(Mark.FAILED, "server", says, remedy)]
+
+
+def test_nobody_without_credentials_is_let_in(plane: ControlPlane, tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "config"
+    kubeconfig.write_text(kubeconfig_text(plane.url, {}, authority(plane)))
+    says = "the server takes us for anybody: no credentials were shown"
+    assert wrong(look(kubeconfig)) == [(Mark.FAILED, "identity", says, RENEW)]
 
 
 def test_a_token_without_rights_gets_the_one_line_that_gives_them(plane: ControlPlane, tmp_path: Path) -> None:
@@ -198,8 +220,7 @@ def test_a_token_without_rights_gets_the_one_line_that_gives_them(plane: Control
     plane.kubectl("create", "serviceaccount", "poor")
     token = plane.kubectl("create", "token", "poor").strip()
     kubeconfig = tmp_path / "config"
-    authority = base64.b64encode(plane.ca.read_bytes()).decode()
-    kubeconfig.write_text(kubeconfig_text(plane.url, {"token": token}, {"certificate-authority-data": authority}))
+    kubeconfig.write_text(kubeconfig_text(plane.url, {"token": token}, authority(plane)))
     found = look(kubeconfig)
     user = "system:serviceaccount:default:poor"
     says = f"{user} has none of the {len(RIGHTS)} rights that a scheduler needs; an administrator can give them"
@@ -263,9 +284,10 @@ def test_a_lease_that_another_holds_is_told_and_one_that_ran_out_is_free(plane: 
 
     create_all(plane.kubeconfig, [held("new", Clock().now()), held("old", 1_700_000_000.0)])
     says = (
-        "phalanx-system/new is held by gpu-master_1: a second phalanx run follows, and decides only when that one ends"
+        "phalanx-system/new is held by gpu-master_1: "
+        "another phalanx run follows it, and decides only when that one ends"
     )
-    remedy = "none if they are replicas; else give this one --lease-name and --scheduler-name of its own"
+    remedy = "nothing if this is to be a replica of it; else give --lease-name and schedulerNames of its own"
     assert wrong(look(plane.kubeconfig, lease=(HOME[0], "new"))) == [(Mark.WARNING, "lease", says, remedy)]
     ended = look(plane.kubeconfig, lease=(HOME[0], "old"))
     assert [one.says for one in ended if one.about == "lease"] == [
@@ -292,10 +314,9 @@ def test_a_port_that_is_taken_is_told(plane: ControlPlane) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         found = asyncio.run(examine(Wish(str(plane.kubeconfig), port=port)))
-    [(mark, about, says, remedy)] = wrong(found)
-    assert (mark, about) == (Mark.FAILED, "port")
-    assert says.startswith(f"--address and --port: 127.0.0.1:{port}: ")
-    assert remedy == "stop what listens there, or give another with --port (0 takes any free one)"
+    says = f"--address and --port: 127.0.0.1:{port}: address already in use"
+    remedy = "stop what listens there, or give another with --port (0 takes any free one)"
+    assert wrong(found) == [(Mark.FAILED, "port", says, remedy)]
 
 
 class Late(Clock):

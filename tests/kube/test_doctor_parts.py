@@ -2,6 +2,8 @@
 
 import base64
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +14,9 @@ from phalanx.kube.doctor.certificate import certificate_dates, token_end
 from phalanx.kube.doctor.finding import Finding, Mark
 from phalanx.kube.doctor.grant import grant, grant_command
 from phalanx.kube.doctor.rights import Right, needed, printed, words
+from phalanx.kube.kinds import KUBERNETES
 from phalanx.kube.local import certificates
+from phalanx.kube.local.versions import VERSIONS
 
 HOME, POLICY = ("phalanx-system", "phalanx"), ("ml", "our-policy")
 ROLES = {"ClusterRole", "Role"}
@@ -101,6 +105,18 @@ def test_the_end_of_a_token_is_read_where_it_has_one() -> None:
     assert token_end(token({"exp": 1_700_000_000})) == 1_700_000_000
     for other in (token({}), token([]), token({"exp": "soon"}), "Bearer opaque", "Bearer a.b.c", "Basic YTpi", ""):
         assert token_end(other) is None
+
+
+def test_the_releases_that_are_checked_for_are_those_that_are_tested_on() -> None:
+    assert KUBERNETES == VERSIONS
+
+
+def test_nothing_that_runs_needs_what_a_local_control_plane_needs() -> None:
+    """Its certificates take a library that is not installed with Phalanx."""
+    code = "import sys, phalanx.kube.process, phalanx.kube.doctor.examine as e; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "phalanx.kube.doctor.rights" in loaded
+    assert not {"cryptography", "phalanx.kube.local"} & set(loaded)
 
 
 def test_nothing_is_called_wrong_without_a_remedy() -> None:

@@ -59,7 +59,7 @@ def check(
     """
     # The network libraries are loaded only now: `phalanx --help` does without.
     from phalanx.cli import checking  # noqa: PLC0415
-    from phalanx.kube.doctor.examine import Wish  # noqa: PLC0415
+    from phalanx.kube.doctor.wish import Wish  # noqa: PLC0415
 
     config_map = None
     if policy_config_map is not None:

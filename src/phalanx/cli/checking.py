@@ -8,9 +8,10 @@ import msgspec
 
 from phalanx.cli.output import counted, safe
 from phalanx.cli.queue_tree_text import terminal_width
-from phalanx.kube.doctor.examine import Wish, examine
+from phalanx.kube.doctor.examine import examine
 from phalanx.kube.doctor.finding import Finding, Mark
 from phalanx.kube.doctor.grant import grant
+from phalanx.kube.doctor.wish import Wish
 
 _ALARMING = {Mark.WARNING, Mark.FAILED}
 

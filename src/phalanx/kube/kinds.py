@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from phalanx.dialects import dialect, table
 from phalanx.dialects.native import queues
 
+#: The releases of Kubernetes that this is tried on.
+KUBERNETES = ("1.35", "1.36", "1.37")
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:

@@ -13,7 +13,7 @@ from phalanx.engine.policy import Policy
 from phalanx.kube.client import Client
 from phalanx.kube.credentials import load_access
 from phalanx.kube.doctor.checkup import Checkup
-from phalanx.kube.doctor.examine import Wish
+from phalanx.kube.doctor.wish import Wish
 from phalanx.kube.dry_run import DryRun, Tell
 from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
@@ -78,8 +78,7 @@ async def _serve(choices: Choices, tell: Tell | None) -> int:
         policy, watch = await _first_policy(choices, source)
         metrics = Metrics()
         checkup = Checkup(client, access, _wish(choices), log)
-        standing = Standing(log, explain=checkup.explain)
-        checkup.watch(standing)
+        standing = checkup.standing
         leader = _leader(choices, client, identity, log, standing)
         settings = Settings(identity, wave_deadline=choices.wave_deadline, eviction_rate=choices.eviction_rate)
         scheduler = Scheduler(client, policy, leader, metrics, log, settings, standing)

@@ -5,6 +5,7 @@ manifests listen on every address; what is told there names queues, and nobody's
 """
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
@@ -70,7 +71,7 @@ async def listen(
     try:
         return await asyncio.start_server(answer, address or None, port, limit=_QUESTION_MAX)
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or error
+        reason = os.strerror(error.errno).lower() if isinstance(error, OSError) and error.errno else error
         raise ListenError(f"--address and --port: {address}:{port}: {reason}") from None
 
 

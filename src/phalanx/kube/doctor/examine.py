@@ -1,7 +1,7 @@
 """The whole examination: one thing after the other, and nothing that rests on what failed before."""
 
 from collections.abc import Awaitable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from phalanx.engine.policy import Policy
 from phalanx.kube.client import Client, Unanswered
@@ -10,7 +10,8 @@ from phalanx.kube.credentials import Access, AccessError, load_access
 from phalanx.kube.doctor import admission, clock, kinds, lease, neighbours, port, queue_definition, rights, server
 from phalanx.kube.doctor.finding import Finding, Mark, all_skipped, failed, ok, skipped, unread
 from phalanx.kube.doctor.grant import grant_command
-from phalanx.kube.fault import silent
+from phalanx.kube.doctor.wish import Wish
+from phalanx.kube.fault import Fault, Trouble, silent
 from phalanx.kube.policy_source import PolicyWatch, config_map_source
 from phalanx.policy.load import PolicyError, load_policy
 
@@ -26,28 +27,13 @@ _AFTER_SERVER = (
 _AFTER_IDENTITY = _AFTER_SERVER[2:]
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What `phalanx run` would be started with."""
-
-    kubeconfig: str | None = None
-    context: str | None = None
-    policy: str = "default"
-    policy_config_map: rights.Place | None = None
-    scheduler_names: tuple[str, ...] = ()
-    #: None: without leader election.
-    lease: rights.Place | None = ("phalanx-system", "phalanx")
-    address: str = "127.0.0.1"
-    port: int = 10261
-
-
 async def examine(wish: Wish, our_clock: Clock | None = None) -> list[Finding]:
     """Look at everything that `phalanx run` needs."""
     here = await port.look_at_port(wish.address, wish.port)
     try:
         access = load_access(wish.kubeconfig, wish.context)
     except AccessError as error:
-        bad = failed(KUBECONFIG, str(error), "name the right file with --kubeconfig, or mend this one")
+        bad = failed(KUBECONFIG, str(error), "give another --kubeconfig or --context, or mend the file")
         return [bad, *all_skipped((server.SERVER, *_AFTER_SERVER), "see kubeconfig"), here]
     async with Client(access, connections=8) as client:
         found = await Examination(client, access, wish, our_clock or Clock()).all()
@@ -62,6 +48,11 @@ class Examination:
         self._access = access
         self._wish = wish
         self._clock = our_clock
+        self._user: server.User | None = None
+
+    def explain(self, fault: Fault) -> Fault:
+        """Say of refused credentials what can be seen on them."""
+        return server.refused_credentials(fault, self._access, self._clock.now())
 
     async def all(self) -> list[Finding]:
         """Return every finding about the cluster, in order."""
@@ -74,8 +65,8 @@ class Examination:
         if identity.mark is Mark.FAILED:
             unasked = all_skipped(_AFTER_IDENTITY, "see identity")
             return [*found, identity, *unasked, *await self._names_only()]
-        name = user.name if user is not None else "this user"
-        found += [identity, await self._try(RIGHTS, self._rights(name))]
+        self._user = user
+        found += [identity, await self._try(RIGHTS, self._rights())]
         try:
             found += await kinds.look_at_kinds(self._client)
         except Unanswered as silence:
@@ -92,26 +83,47 @@ class Examination:
         found.append(await self._try(admission.ABOUT, admission.look_at_admission(client, INSTALL)))
         return [*found, finding]
 
-    async def surroundings(self) -> list[Finding]:
-        """Look at what `phalanx run` does not find out by itself: who else is there, and what Queues are."""
-        return await self._surroundings((await self._policy())[0])
+    async def surroundings(self) -> list[Finding] | None:
+        """Look at what `phalanx run` does not find out by itself; None: the server is away."""
+        found = await server.look_at_server(self._client, self._access, self._clock)
+        if found[-1].mark is Mark.FAILED:
+            return None
+        return [*found, *await self._surroundings((await self._policy())[0])]
+
+    async def lacking(self) -> Fault | None:
+        """Return the fault of missing rights, if there are any."""
+        if self._user is None:
+            self._user = (await server.look_at_identity(self._client, self._access, self._clock.now()))[1]
+        needed = self._needed()
+        try:
+            lacked = await rights.missing(self._client, needed)
+        except rights.RightsUnknown:
+            return None
+        if not lacked:
+            return None
+        finding = self._lacked(lacked)
+        blocking = any(right.blocking for right in lacked)
+        return Fault(Trouble.RIGHTS, finding.says, finding.remedy, blocking=blocking)
 
     async def _surroundings(self, policy: Policy | None) -> list[Finding]:
         look = queue_definition.look_at_queue_definition(self._client, DEFINE)
         return [await self._neighbours(policy), await self._try(queue_definition.ABOUT, look)]
 
-    async def _rights(self, user: str) -> Finding:
-        """Say which rights are missing."""
-        wish = self._wish
-        needed = rights.needed(wish.lease, wish.policy_config_map)
+    def _needed(self) -> list[rights.Right]:
+        return rights.needed(self._wish.lease, self._wish.policy_config_map)
+
+    async def _rights(self) -> Finding:
+        needed = self._needed()
         try:
             lacked = await rights.missing(self._client, needed)
         except rights.RightsUnknown as unknown:
             return unread(RIGHTS, unknown.reply)
-        if not lacked:
-            return ok(RIGHTS, f"all {len(needed)} that a scheduler needs")
-        remedy = grant_command(user, wish.lease, wish.policy_config_map)
-        return failed(RIGHTS, rights.lacking(user, lacked, needed), remedy)
+        return self._lacked(lacked) if lacked else ok(RIGHTS, f"all {len(needed)} that a scheduler needs")
+
+    def _lacked(self, lacked: list[rights.Right]) -> Finding:
+        user = self._user.name if self._user is not None else "this user"
+        remedy = grant_command(user, self._wish.lease, self._wish.policy_config_map)
+        return failed(RIGHTS, rights.lacking(user, lacked, self._needed()), remedy)
 
     async def _neighbours(self, policy: Policy | None) -> Finding:
         if policy is None:
@@ -133,10 +145,16 @@ class Examination:
             else:
                 policy = load_policy(wish.policy)
         except PolicyError as error:
-            return None, failed(POLICY, str(error), "phalanx policy check FILE says what is allowed there")
+            return None, failed(POLICY, str(error), self._policy_remedy())
         names = tuple(dict.fromkeys((*policy.scheduler_names, *wish.scheduler_names)))
         says = f"{policy.name}: schedules pods whose schedulerName is {' or '.join(names)}"
         return replace(policy, scheduler_names=names), ok(POLICY, says)
+
+    def _policy_remedy(self) -> str:
+        if self._wish.policy_config_map is None:
+            return "give another --policy; `phalanx policy check FILE` names every mistake in a file"
+        namespace, name = self._wish.policy_config_map
+        return f"kubectl -n {namespace} edit configmap {name}; the policy is its key policy.yaml"
 
     async def _try(self, about: str, look: Awaitable[Finding]) -> Finding:
         """A server that goes away in the middle is no reason to say nothing."""

@@ -8,7 +8,8 @@ from typing import Any
 
 import yaml
 
-from phalanx.kube.doctor.rights import Place, Right, needed, printed
+from phalanx.kube.doctor.rights import Right, needed, printed
+from phalanx.kube.doctor.wish import Place
 
 _RBAC = "rbac.authorization.k8s.io"
 _ACCOUNT = "system:serviceaccount:"

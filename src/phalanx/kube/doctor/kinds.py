@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from phalanx.kube.client import Client, Reply
 from phalanx.kube.doctor.finding import Finding, absent, failed, ok
-from phalanx.kube.kinds import Kind, watched
-from phalanx.kube.local.versions import VERSIONS
+from phalanx.kube.kinds import KUBERNETES, Kind, watched
 
 _AWAY = "mend what serves that group: kubectl get apiservices"
 
@@ -29,7 +28,7 @@ def _finding(kind: Kind, served: dict[str, Reply]) -> Finding:
     allowed = ", ".join(version.api_version for version in _versions(kind))
     if kind.optional:
         return absent(kind.kind, f"{allowed}: not served, and not needed")
-    return failed(kind.kind, f"not served, allowed is {allowed}", f"use Kubernetes {', '.join(VERSIONS)}")
+    return failed(kind.kind, f"not served, allowed is {allowed}", f"use Kubernetes {', '.join(KUBERNETES)}")
 
 
 def _versions(kind: Kind) -> Iterator[Kind]:

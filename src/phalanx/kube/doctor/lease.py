@@ -6,7 +6,8 @@ from typing import Any
 from phalanx.kube.client import Client, Reply
 from phalanx.kube.doctor.clock import time_of
 from phalanx.kube.doctor.finding import Finding, failed, ok, skipped, unread, warning
-from phalanx.kube.doctor.rights import Place, Right, RightsUnknown, allowed
+from phalanx.kube.doctor.rights import Right, RightsUnknown, allowed
+from phalanx.kube.doctor.wish import Place
 
 ABOUT = "lease"
 
@@ -51,6 +52,6 @@ def _held(lease: str, reply: Reply) -> Finding:
         renewed = 0.0
     if now is None or renewed + (spec.get("leaseDurationSeconds") or 15) < now:
         return ok(ABOUT, f"{lease} ran out: {holder} renewed it last at {spec.get('renewTime')} and is gone")
-    says = f"{lease} is held by {holder}: a second phalanx run follows, and decides only when that one ends"
-    remedy = "none if they are replicas; else give this one --lease-name and --scheduler-name of its own"
+    says = f"{lease} is held by {holder}: another phalanx run follows it, and decides only when that one ends"
+    remedy = "nothing if this is to be a replica of it; else give --lease-name and schedulerNames of its own"
     return warning(ABOUT, says, remedy)

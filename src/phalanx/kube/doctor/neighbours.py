@@ -10,7 +10,7 @@ from typing import Any
 
 from phalanx.kube.client import Client, Reply
 from phalanx.kube.doctor.finding import Finding, failed, ok, unread, warning
-from phalanx.kube.doctor.rights import Place
+from phalanx.kube.doctor.wish import Place
 from phalanx.kube.policy_source import KEY
 from phalanx.policy.load import PolicyError, parse_policy
 

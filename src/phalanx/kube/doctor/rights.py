@@ -9,15 +9,13 @@ import msgspec
 import yaml
 
 from phalanx.kube.client import Client, Reply
+from phalanx.kube.doctor.wish import Place
 from phalanx.kube.install import Installation, manifests
 
 #: How many are asked for at a time: a scheduler that starts has more urgent questions to the server.
 _AT_ONCE = 4
 #: Without these nothing is decided or nothing is carried out.
 _BLOCKING = {"list", "watch"}
-
-#: A namespace and a name in it.
-Place = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -10,7 +10,7 @@ from phalanx.kube.doctor.certificate import certificate_dates, token_end
 from phalanx.kube.doctor.clock import look_at_clock
 from phalanx.kube.doctor.finding import Finding, failed, faulty, ok, unread, warning
 from phalanx.kube.fault import Fault, Trouble, refused, silent
-from phalanx.kube.local.versions import VERSIONS
+from phalanx.kube.kinds import KUBERNETES
 from phalanx.kube.tls import bytes_of
 
 SERVER, IDENTITY = "server", "identity"
@@ -51,9 +51,9 @@ def _unanswered(access: Access, fault: Fault) -> Finding:
 def _version(access: Access, found: str) -> Finding:
     says = f"{access.server} is Kubernetes {found}"
     minor = _VERSION.match(found)
-    if minor is not None and minor[1] in VERSIONS:
+    if minor is not None and minor[1] in KUBERNETES:
         return ok(SERVER, says)
-    allowed = ", ".join(VERSIONS)
+    allowed = ", ".join(KUBERNETES)
     return warning(SERVER, f"{says}: this Phalanx is tried on {allowed}", f"use a cluster of one of {allowed}")
 
 
@@ -64,7 +64,7 @@ async def look_at_identity(client: Client, access: Access, now: float) -> tuple[
     if reply.ok:
         info = reply.json()["status"]["userInfo"]
         user = User(info["username"], tuple(info.get("groups") or ()))
-        return ok(IDENTITY, f"{user.name}, of {', '.join(user.groups)}" if user.groups else user.name), user
+        return ok(IDENTITY, f"{user.name}, in {', '.join(user.groups)}"), user
     if reply.status == 403 and '"system:anonymous"' in reply.message:
         return failed(IDENTITY, "the server takes us for anybody: no credentials were shown", _RENEW), None
     if reply.status == 401:
