@@ -1,5 +1,6 @@
 """The feed: what the reflectors hear, turned into events and applied to the world, never backwards in time."""
 
+import sys
 import time
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -64,6 +65,8 @@ class Known:
     version: int
     #: (reason, message) of its PodScheduled=False condition, so that the same is not written again.
     waiting: tuple[str, str] | None = None
+    #: Of pods of ours: what made it, as JSON of apiVersion, kind, name and uid; one string for all that it made.
+    controller: str | None = None
     #: The node that its status names as kept for it.
     nominated: str | None = None
     #: Of Queues alone: the status as the server has it, and the generation that it should speak of.
@@ -117,6 +120,8 @@ class Feed:
         of_kind[uid] = known = Known(meta.name, meta.namespace or "", uid, version)
         if isinstance(part, Pod | _Pod):
             known.waiting = _waiting(part)
+            if isinstance(part, Pod) and part.spec.scheduler_name in self.schedulers:
+                known.controller = _controller(part)
             known.nominated = (part.status.nominated_node_name or None) if part.status else None
         elif kind == QUEUES:
             known.status, known.generation = msgspec.json.decode(part.status), meta.generation
@@ -184,4 +189,11 @@ def _waiting(part: Pod | _Pod) -> tuple[str, str] | None:
     for condition in (part.status.conditions if part.status else None) or ():
         if condition.type == "PodScheduled" and condition.status == "False":
             return condition.reason or "", str(condition.message or "")
+    return None
+
+
+def _controller(pod: Pod) -> str | None:
+    for one in pod.metadata.owner_references or ():
+        if one.controller and one.api_version and one.kind and one.name and one.uid:
+            return sys.intern(msgspec.json.encode([one.api_version, one.kind, one.name, one.uid]).decode())
     return None

@@ -1,18 +1,20 @@
-"""Status: every waiting pod says why, in the condition that people and autoscalers look at.
+"""Status: every waiting pod says why, in the condition that people and autoscalers look at; events follow.
 
 Written when the code or the leading filter changes, at most once a minute per gang, and never when the pod says
 the same already: an idle cluster sees no write. A hold is told once it has stood for a moment: the pods of a gang
 arrive one by one, and the first one's "1 of 8 members are there" would stay for a minute.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
 
 import msgspec
 
 from phalanx.kube.client import MERGE_PATCH
 from phalanx.kube.clock import Clock, stamp
-from phalanx.kube.events import Events
 from phalanx.kube.feed import Feed
 from phalanx.kube.kinds import PODS
 from phalanx.kube.writes import Write, Writes
@@ -54,11 +56,21 @@ class _Said:
         return self.due.reason.code is not Code.HELD or now - self.at >= SETTLE
 
 
+class Hears(Protocol):
+    """Whoever tells the same to those who look at events."""
+
+    def wait(self, wait: Wait, note: str, news: list[str]) -> None:
+        """Hear why a gang waits, and which of its pods did not say so."""
+
+    def over(self, key: str) -> None:
+        """Hear that a gang does not wait any more."""
+
+
 class Status:
     """Turns the waits of plans into conditions."""
 
     def __init__(
-        self, world: World, feed: Feed, writes: Writes, events: Events, clock: Clock,
+        self, world: World, feed: Feed, writes: Writes, events: Hears, clock: Clock,
         group: Callable[[str, Reason | None], None],
     ) -> None:  # fmt: skip
         self._world = world
@@ -84,6 +96,7 @@ class Status:
             self._tell_if_ready(said, now)
         for key in [key for key in self._said if key not in waiting]:
             del self._said[key]
+            self._events.over(key)
 
     def flush(self) -> None:
         """Tell what had to wait for its minute."""
@@ -94,39 +107,36 @@ class Status:
     def _tell_if_ready(self, said: _Said, now: float) -> None:
         if said.due is not None and said.ready(now):
             wait, said.due = said.due, None
-            kind = _kind(wait.reason)
-            self._tell(wait, news=kind != said.kind)
-            said.kind, said.at, said.members = kind, now, wait.missing
+            self._tell(wait)
+            said.kind, said.at, said.members = _kind(wait.reason), now, wait.missing
 
-    def _tell(self, wait: Wait, *, news: bool) -> None:
-        reason, message = REASONS[wait.reason.code], _short(str(wait.reason))
-        written = False
-        for task in members_of(self._world, wait.gang_key):
-            if task.state is State.PENDING and self._pod(task.uid, reason, message):
-                written = True
-        if news and written:
-            self._events.tell(wait.gang_key, "Warning", _event_reason(wait.reason.code), "Scheduling", message)
+    def _tell(self, wait: Wait) -> None:
+        said = REASONS[wait.reason.code], sys.intern(_short(str(wait.reason)))
+        pending = [task.uid for task in members_of(self._world, wait.gang_key) if task.state is State.PENDING]
+        news = [uid for uid in pending if (known := self._feed.of(PODS, uid)) is not None and known.waiting != said]
+        if news:
+            self._writes.submit_each(self._conditions(news, said))
+        self._events.wait(wait, said[1], news)
         self._group(wait.gang_key, wait.reason)
 
-    def _pod(self, uid: str, reason: str, message: str) -> bool:
-        """Queue one pod's condition, unless it says so already."""
-        known = self._feed.of(PODS, uid)
-        if known is None or known.waiting == (reason, message):
-            return False
-        condition = {
-            "type": "PodScheduled", "status": "False", "reason": reason, "message": message,
-            "lastTransitionTime": stamp(self._clock.now()), "lastProbeTime": None,
-        }  # fmt: skip
-        body = msgspec.json.encode({"metadata": {"uid": uid}, "status": {"conditions": [condition]}})
-        path = f"/api/v1/namespaces/{known.namespace}/pods/{known.name}/status"
+    def _conditions(self, uids: list[str], said: tuple[str, str]) -> Iterator[Write]:
+        """Make each pod's condition when it is its turn, unless the pod says so already."""
+        for uid in uids:
+            known = self._feed.of(PODS, uid)
+            if known is None or known.waiting == said or not self._pending(uid):
+                continue
+            condition = {
+                "type": "PodScheduled", "status": "False", "reason": said[0], "message": said[1],
+                "lastTransitionTime": stamp(self._clock.now()), "lastProbeTime": None,
+            }  # fmt: skip
+            body = msgspec.json.encode({"metadata": {"uid": uid}, "status": {"conditions": [condition]}})
+            path = f"/api/v1/namespaces/{known.namespace}/pods/{known.name}/status"
+            known.waiting = said
+            yield Write("PATCH", path, body, MERGE_PATCH, still_true=partial(self._pending, uid))
 
-        def pending() -> bool:
-            task = task_of(self._world, uid)
-            return task is not None and task.state is State.PENDING
-
-        self._writes.submit(Write("PATCH", path, body, MERGE_PATCH, still_true=pending))
-        known.waiting = (reason, message)
-        return True
+    def _pending(self, uid: str) -> bool:
+        task = task_of(self._world, uid)
+        return task is not None and task.state is State.PENDING
 
 
 def _kind(reason: Reason) -> tuple[str, str]:
@@ -134,10 +144,6 @@ def _kind(reason: Reason) -> tuple[str, str]:
     if reason.code is Code.HELD:
         return reason.code.value, reason.text
     return reason.code.value, reason.refusals[0].plugin if reason.refusals else ""
-
-
-def _event_reason(code: Code) -> str:
-    return "Held" if code is Code.HELD else "FailedScheduling"
 
 
 def _short(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from phalanx.kube.client import Client, Reply, Unanswered
@@ -42,6 +42,8 @@ class Writes:
         #: Asked when a write was forbidden: whether everybody knows by now that rights are missing.
         self._told = told
         self._waiting: deque[Write] = deque()
+        #: What is made when it is its turn: a hundred thousand conditions are never in the memory at once.
+        self._making: deque[Iterator[Write]] = deque()
         self._there = asyncio.Event()
         self.dropped = 0
         self.sent = 0
@@ -58,10 +60,16 @@ class Writes:
         self._quiet.clear()
         self._there.set()
 
+    def submit_each(self, writes: Iterator[Write]) -> None:
+        """Queue writes that are made one by one, after those that are there; never waits."""
+        self._making.append(writes)
+        self._quiet.clear()
+        self._there.set()
+
     @property
     def idle(self) -> bool:
         """Tell whether nothing is queued."""
-        return not self._waiting
+        return not self._waiting and not self._making
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -71,7 +79,7 @@ class Writes:
 
     async def _work(self) -> None:
         while True:
-            if not self._waiting:
+            if self.idle:
                 self._there.clear()
                 await self._there.wait()
                 continue
@@ -80,11 +88,23 @@ class Writes:
                 continue
             self._sending += 1
             try:
-                await self._send(self._waiting.popleft())
+                write = self._next()
+                if write is not None:
+                    await self._send(write)
             finally:
                 self._sending -= 1
-                if not (self._waiting or self._sending):
+                if self.idle and not self._sending:
                     self._quiet.set()
+
+    def _next(self) -> Write | None:
+        if self._waiting:
+            return self._waiting.popleft()
+        while self._making:
+            write = next(self._making[0], None)
+            if write is not None:
+                return write
+            self._making.popleft()
+        return None
 
     async def settle(self) -> None:
         """Wait until everything that was queued has been sent and answered."""
