@@ -22,7 +22,7 @@ rules:
   - {apiGroups: ["", scheduling.k8s.io, scheduling.phalanx.dev, scheduling.run.ai, policy], resources: ["*"],
      verbs: [get, list, watch, patch, update]}
   - {apiGroups: [""], resources: [pods/binding, pods/eviction], verbs: [create]}
-  - {apiGroups: [events.k8s.io], resources: [events], verbs: [create]}
+  - {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]}
   - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1

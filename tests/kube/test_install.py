@@ -263,6 +263,7 @@ CLUSTER = {
     "create pods/binding", "create pods/eviction",
     "patch pods/status", "patch podgroups/status.scheduling.k8s.io",
     "create events.events.k8s.io",
+    "patch events.events.k8s.io",
 }  # fmt: skip
 AT_HOME = {
     "create leases.coordination.k8s.io",

@@ -55,6 +55,8 @@ NOTHING = {
         for outcome in ("ok", "refused")
     },
     "phalanx_dry_run": 0.0,
+    **{f"phalanx_events_total{{{outcome}}}": 0.0 for outcome in ("dropped", "refused", "written")},
+    "phalanx_events_waiting": 0.0,
     "phalanx_invariant_violations_total": 0.0,
     "phalanx_leader": 0.0,
     "phalanx_pending_gangs{error}": 0.0,

@@ -1,18 +1,19 @@
 """What waiting gangs are told, and when: soon, true, and not again and again."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import msgspec
 
 from phalanx.kube.clock import Clock
-from phalanx.kube.events import Events
 from phalanx.kube.feed import Feed
 from phalanx.kube.kinds import NODES, PODS
 from phalanx.kube.local import node_manifest
 from phalanx.kube.status import Status
 from phalanx.kube.writes import Write, Writes
 from phalanx.loop import Loop
+from phalanx.model.plan import Wait
 from phalanx.policy.load import load_policy
 from phalanx.testing.objects import Manifest, gang_manifests
 from phalanx.world.world import World
@@ -43,18 +44,23 @@ class Desk:
         self.world = World()
         self.feed = Feed(self.world, ("phalanx",))
         self.loop = Loop(self.world, load_policy("default"))
-        writes = cast("Writes", self)
-        events = Events(self.world, self.feed, writes, self.watch, "phalanx", "test")
-        self.status = Status(self.world, self.feed, writes, events, self.watch, lambda *_: None)
+        self.status = Status(self.world, self.feed, cast("Writes", self), self, self.watch, lambda *_: None)
         self._version = 0
 
-    def submit(self, write: Write) -> None:
-        body: dict[str, Any] = msgspec.json.decode(write.body)
-        at = f"{self.watch.time - 1000:g}s"
-        if body.get("kind") == "Event":
-            self.told.append(f"{at} {body['reason']}: {body['note'].partition(':')[0]}")
-        else:
-            self.conditions.append(f"{at} {body['metadata']['uid']}")
+    @property
+    def _at(self) -> str:
+        return f"{self.watch.time - 1000:g}s"
+
+    def submit_each(self, writes: Iterator[Write]) -> None:
+        for write in writes:
+            body: dict[str, Any] = msgspec.json.decode(write.body)
+            self.conditions.append(f"{self._at} {body['metadata']['uid']}")
+
+    def wait(self, wait: Wait, note: str, news: list[str]) -> None:
+        self.told.append(f"{self._at} {wait.gang} {len(news)}: {note.partition(':')[0]}")
+
+    def over(self, key: str) -> None:
+        self.told.append(f"{self._at} {key} over")
 
     def see(self, *objects: Manifest) -> None:
         """Hear of objects, and decide."""
@@ -67,7 +73,7 @@ class Desk:
             self.feed.put(PODS if item["kind"] == "Pod" else NODES, raw)
         self.status.update(self.loop.cycle(self.watch.now()).plan)
 
-    def wait(self, seconds: float) -> None:
+    def rest(self, seconds: float) -> None:
         self.watch.time += seconds
         self.status.flush()
 
@@ -77,43 +83,46 @@ def test_a_gang_that_is_still_arriving_is_told_nothing_until_it_is_whole() -> No
     desk = Desk()
     desk.see(node_manifest("n1", gpus=2))
     for pod in gang_manifests("big", 4):
-        desk.wait(0.9)
+        desk.rest(0.9)
         desk.see(pod)
-    assert desk.told == ["3.6s FailedScheduling: 4 needed together, 2 fit"]
+    assert desk.told == ["3.6s default/big 4: 4 needed together, 2 fit"]
 
 
 def test_a_gang_that_stays_short_is_told_after_a_moment_and_only_once() -> None:
     desk = Desk()
     desk.see(node_manifest("n1"), *gang_manifests("g", 4)[:3])
     for _ in range(200):
-        desk.wait(1.0)
+        desk.rest(1.0)
         desk.see()
-    assert desk.told == ["1s Held: 3 of 4 members are there"]
+    assert desk.told == ["1s default/g 3: 3 of 4 members are there"]
 
 
 def test_news_within_a_minute_wait_for_its_end_and_only_the_last_is_told() -> None:
     desk = Desk()
     pods = gang_manifests("g", 4)
     desk.see(node_manifest("n1", gpus=1), pods[0])
-    desk.wait(1.0)
+    desk.rest(1.0)
     for pod in pods[1:]:
-        desk.wait(10.0)
+        desk.rest(10.0)
         desk.see(pod)
     for _ in range(60):
-        desk.wait(1.0)
-    assert desk.told == ["1s Held: 1 of 4 members are there", "61s FailedScheduling: 4 needed together, 1 fit"]
+        desk.rest(1.0)
+    assert desk.told == ["1s default/g 1: 1 of 4 members are there", "61s default/g 4: 4 needed together, 1 fit"]
 
 
-def test_a_pod_that_joins_a_waiting_gang_is_told_too_without_another_event() -> None:
+def test_a_pod_that_joins_a_waiting_gang_is_told_too_and_the_others_not_again() -> None:
     desk = Desk()
     pods = gang_manifests("g", 3, requests={"example.com/dongle": "1"})
     for pod in pods:
         pod["metadata"]["annotations"]["phalanx.dev/minimum"] = "2"
     desk.see(node_manifest("n1"), *pods[:2])
-    desk.wait(30.0)
+    desk.rest(30.0)
     desk.see(pods[2])
     for _ in range(200):
-        desk.wait(1.0)
+        desk.rest(1.0)
         desk.see()
     assert desk.conditions == ["0s g-0", "0s g-1", "60s g-2"]
-    assert desk.told == ["0s FailedScheduling: 2 needed together, 0/1 nodes"]
+    assert desk.told == [
+        "0s default/g 2: 2 needed together, 0/1 nodes",
+        "60s default/g 1: 2 needed together, 0/1 nodes",
+    ]

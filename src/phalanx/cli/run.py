@@ -34,6 +34,7 @@ def run(
     retry_period: float = 2.0,
     wave_deadline: float = 120.0,
     eviction_rate: float = 500.0,
+    event_rate: float = 100.0,
     address: str = "127.0.0.1",
     port: int = 10261,
     log_format: Literal["text", "json"] = "text",
@@ -70,6 +71,8 @@ def run(
         Seconds after which a gang that is not whole steps back.
     eviction_rate
         How many pods are asked to leave in a second, at most.
+    event_rate
+        How many events are written in a second, at most; 0 writes none.
     address
         Where /healthz, /readyz and /metrics are served.
     port
@@ -98,9 +101,12 @@ def run(
     choices = Choices(
         kubeconfig, context, policy, policy_config_map, scheduler_name, lease if leader_election else None,
         wave_deadline, address, port, log_format, usage_prometheus, eviction_rate,
+        event_rate,
     )  # fmt: skip
     if not 0 < eviction_rate <= 1_000_000:
         raise Mistake(f"--eviction-rate {eviction_rate:g}: allowed is a number above 0, at most 1000000")
+    if not 0 <= event_rate <= 10_000:
+        raise Mistake(f"--event-rate {event_rate:g}: allowed is a number from 0 to 10000")
     if usage_prometheus is not None:
         _check_prometheus(usage_prometheus)
     try:

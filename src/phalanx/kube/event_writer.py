@@ -46,10 +46,10 @@ class Source(Protocol):
 class EventCounts:
     """What became of events so far, and how many wait."""
 
-    written: int
-    refused: int
-    dropped: int
-    waiting: int
+    written: int = 0
+    refused: int = 0
+    dropped: int = 0
+    waiting: int = 0
 
 
 class EventWriter:
@@ -84,7 +84,8 @@ class EventWriter:
 
     def submit(self, write: Write) -> None:
         """Queue an event that is told once; never waits."""
-        self._keep(write, 0)
+        if self._rate:
+            self._keep(write, 0)
 
     def wake(self) -> None:
         """A source has something."""

@@ -18,12 +18,13 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from phalanx import __version__
 from phalanx.engine.eviction.step_back import STEP_BACK
 from phalanx.engine.policy import TAKING
+from phalanx.kube.event_writer import EventCounts
 from phalanx.kube.queue_figures import QueueFigures
 from phalanx.loop import Cycle
 from phalanx.model.axis import unit
@@ -62,6 +63,8 @@ class Live:
     pending: dict[Code, int] = field(default_factory=dict[Code, int])
     #: The queues after the last cycle; None before the first one.
     queues: Callable[[], QueueFigures | None] = _no_queues
+    #: What became of events.
+    events: Callable[[], EventCounts] = EventCounts
     #: Seconds since the history of use was last read from Prometheus; None: it is not read there.
     history: Callable[[], float | None] = lambda: None
 
@@ -146,6 +149,12 @@ class _Scraped(Collector):
             waiting.add_metric([code.value], live.pending.get(code, 0) if decides else 0)
         yield waiting
         yield from _queues(live.queues() if decides else None)
+        events = live.events()
+        told = CounterMetricFamily("phalanx_events", "Kubernetes Events by what became of them.", labels=["outcome"])
+        for outcome in ("written", "refused", "dropped"):
+            told.add_metric([outcome], getattr(events, outcome))
+        yield told
+        yield GaugeMetricFamily("phalanx_events_waiting", "Events that are still to be written.", value=events.waiting)
         age = live.history()
         if age is not None:
             yield GaugeMetricFamily("phalanx_usage_history_seconds", "Age of the history from Prometheus.", value=age)

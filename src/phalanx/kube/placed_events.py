@@ -1,7 +1,7 @@
 """Events of placed pods, in the words that everybody knows, with the gang's places behind them."""
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from phalanx.kube.events import Events, Notice, Regarding
@@ -87,8 +87,12 @@ class PlacedEvents:
             return
         at = Counter(task.node for task in members if task.node is not None and task.state in _PLACED)
         count, total = at.total(), sum(task.state in {*_PLACED, State.PENDING} for task in members)
-        shown = ", ".join(f"{node} ×{number}" for node, number in sorted(at.items())[:NODES_NAMED])
-        more = f" and {len(at) - NODES_NAMED} more nodes" if len(at) > NODES_NAMED else ""
         gang = placed.todo[0].gang if placed.todo else ""
-        placed.summary = f"gang {gang}: {count} of {total} pods, {shown}{more}"
+        placed.summary = f"gang {gang}: {count} of {total} pods, {on_nodes(at)}"
         placed.makers = self._events.makers(key)
+
+
+def on_nodes(pods: Mapping[str, int]) -> str:
+    """Return how many pods are on which nodes, the first few by name."""
+    shown = ", ".join(f"{node} ×{count}" for node, count in sorted(pods.items())[:NODES_NAMED])
+    return shown + (f" and {len(pods) - NODES_NAMED} more nodes" if len(pods) > NODES_NAMED else "")

@@ -55,6 +55,8 @@ class Choices:
     usage_prometheus: str | None = None
     #: Evictions per second.
     eviction_rate: float = 500.0
+    #: Events per second; 0: none.
+    event_rate: float = 100.0
 
 
 def serve(choices: Choices, tell: Tell | None = None) -> int:
@@ -80,13 +82,17 @@ async def _serve(choices: Choices, tell: Tell | None) -> int:
         checkup = Checkup(client, access, _wish(choices), log)
         standing = checkup.standing
         leader = _leader(choices, client, identity, log, standing)
-        settings = Settings(identity, wave_deadline=choices.wave_deadline, eviction_rate=choices.eviction_rate)
+        settings = Settings(
+            identity, wave_deadline=choices.wave_deadline, eviction_rate=choices.eviction_rate,
+            event_rate=choices.event_rate,
+        )  # fmt: skip
         scheduler = Scheduler(client, policy, leader, metrics, log, settings, standing)
         async with serve_health(choices.address, choices.port, scheduler, metrics) as port:
             log.say("started", identity=identity, policy=policy.name, port=port)
             if watch is not None and source is not None:
                 watch.on_change(
-                    lambda fresh: scheduler.use(_named(fresh, choices)), lambda why: scheduler.bad_policy(source, why)
+                    lambda fresh: scheduler.use(_named(fresh, choices)),
+                    lambda why: scheduler.telling.policy(source, why),
                 )
             history = _history(choices, scheduler, metrics)
             others = [one for one in (standing, checkup, leader, watch, history) if one is not None]

@@ -7,29 +7,25 @@ beside it, so a slow bind never delays a decision.
 import asyncio
 import contextlib
 import gc
-import os
 from dataclasses import dataclass
 
 from phalanx.engine.invariants import Violation
 from phalanx.engine.policy import Policy
 from phalanx.kube.binder import Binder, Settled
-from phalanx.kube.client import MERGE_PATCH, Client
+from phalanx.kube.client import Client
 from phalanx.kube.clock import Clock
-from phalanx.kube.events import Events
 from phalanx.kube.feed import Feed
-from phalanx.kube.groups import GroupStatus
 from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
 from phalanx.kube.making_room import MakingRoom
 from phalanx.kube.metrics import Metrics
 from phalanx.kube.nominations import Nominations
-from phalanx.kube.policy_source import Source, policy_condition
 from phalanx.kube.queue_figures import QueueFigures
 from phalanx.kube.queues import QueueStatus
 from phalanx.kube.reflector import Reflector
 from phalanx.kube.standing import Standing
-from phalanx.kube.status import Status
-from phalanx.kube.writes import Write, Writes
+from phalanx.kube.telling import Telling
+from phalanx.kube.writes import Writes
 from phalanx.loop import Loop
 from phalanx.model.outcome import Bound, Result
 from phalanx.model.plan import Bind, Plan
@@ -57,6 +53,8 @@ class Settings:
     wave_deadline: float = WAVE_DEADLINE
     #: Evictions per second. The API server of two shared cores answers about 500 of them in that time.
     eviction_rate: float = 500.0
+    #: Events per second, behind everything else; 0: none.
+    event_rate: float = 100.0
 
 
 class Scheduler:
@@ -88,15 +86,19 @@ class Scheduler:
         self.writes = Writes(
             client, self.may_write, lambda: not (self.binder.idle and self.room.idle), log, self.standing.forbidden
         )
-        self.events = Events(self.world, self.feed, self.writes, self.clock, settings.controller, settings.identity)
+        self.telling = Telling(
+            self.world, self.feed, client, self.writes, self.clock, log, self.may_write,
+            lambda: not (self.binder.idle and self.room.idle and self.writes.idle), self.standing.forbidden,
+            (settings.controller, settings.identity), settings.event_rate,
+        )  # fmt: skip
+        metrics.live.events = lambda: self.telling.counts
+        events = self.telling.events
         self.room = MakingRoom(
-            client, self.feed, self.world, self.events, self.clock, metrics, log,
+            client, self.feed, self.world, events, self.clock, metrics, log,
             self.may_write, self._wake.set, settings.eviction_rate,
         )  # fmt: skip
-        self.nominations = Nominations(self.world, self.feed, self.writes, self.events, log)
-        self.groups = GroupStatus(self.world, self.feed, self.writes, self.clock)
-        self.status = Status(self.world, self.feed, self.writes, self.events, self.clock, self.groups.tell)
-        self.queues = QueueStatus(self.loop, self.feed, self.writes, self.events, self.clock, log)
+        self.nominations = Nominations(self.world, self.feed, self.writes, events, log)
+        self.queues = QueueStatus(self.loop, self.feed, self.writes, events, self.clock, log)
         #: Set at the start, on winning the lease and when the policy remembers another window: the history that the
         #: statuses hold is read before the next decision.
         self._forgetful = True
@@ -132,22 +134,8 @@ class Scheduler:
             self.feed.schedulers = policy.scheduler_names
             self.feed.forget_versions()
             self.relist()
-        self._own_condition(valid=True, message="")
+        self.telling.policy(None)
         self._wake.set()
-
-    def bad_policy(self, source: Source, why: str) -> None:
-        """Keep the old policy, and say so where people look."""
-        self.log.say("policy-refused", source=source.name, why=why, then="the old policy stays in force")
-        if source.regarding is not None:
-            self.events.about(source.regarding, "Warning", "PolicyRefused", "Reloading", why)
-        self._own_condition(valid=False, message=why)
-
-    def _own_condition(self, *, valid: bool, message: str) -> None:
-        """Put it on our own pod too, if we run in one (POD_NAME and POD_NAMESPACE say which)."""
-        name, namespace = os.environ.get("POD_NAME"), os.environ.get("POD_NAMESPACE")
-        if name and namespace:
-            body = policy_condition(self.clock.now(), message, valid=valid)
-            self.writes.submit(Write("PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}/status", body, MERGE_PATCH))
 
     def take_history(self, text: dict[str, object]) -> str | None:
         """Decide by another history from the next cycle on; return a sentence if it cannot be used."""
@@ -179,6 +167,7 @@ class Scheduler:
             group.create_task(self.binder.run())
             group.create_task(self.room.run())
             group.create_task(self.writes.run())
+            group.create_task(self.telling.run())
             group.create_task(self._cycles())
             if self.leader is not None:
                 group.create_task(self._follow_lease(self.leader))
@@ -206,12 +195,10 @@ class Scheduler:
     async def _cycles(self) -> None:
         first = True
         while True:
-            try:
-                # Not wait_for: until Python 3.12 it may lose a cancellation that comes together with the answer.
+            # Not wait_for: until Python 3.12 it may lose a cancellation that comes together with the answer.
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TICK):
                     await self._wake.wait()
-            except TimeoutError:
-                self.status.flush()
             self._wake.clear()
             if not self.feed.ready:
                 continue
@@ -278,8 +265,7 @@ class Scheduler:
         self.binder.submit(plan.binds)
         self.room.submit(plan)
         self.nominations.submit(plan)
-        self.status.update(plan)
-        self._say(plan)
+        self.telling.plan(plan)
 
     def _stop(self, violation: Violation) -> None:
         """A broken promise stops binding, not the process: list everything anew, then go on."""
@@ -298,27 +284,13 @@ class Scheduler:
         self.world.confirm(Bound(bind.uid, bind.node, settled.result, now))
         if settled.result is Result.OK:
             self._refusals.pop(bind.gang_key, None)
+            self.telling.bound(bind)
             return
         self.log.say("bind-refused", pod=bind.task, node=bind.node, gang=bind.gang, why=settled.why)
         times = self._refusals[bind.gang_key] = self._refusals.get(bind.gang_key, 0) + 1
         rest = min(2.0 ** (times - 1), BACKOFF_MAX)
         self.world.rest(bind.gang_key, now + rest, f"its bind was refused: {settled.why}")
         self._wake.set()
-
-    def _say(self, plan: Plan) -> None:
-        """One line per gang that got places; what waits is in its status."""
-        places: dict[tuple[str, str], dict[str, int]] = {}
-        for step in plan.steps:
-            if isinstance(step, Bind):
-                nodes = places.setdefault((step.gang_key, step.gang), {})
-                nodes[step.node] = nodes.get(step.node, 0) + 1
-        for (key, gang), nodes in places.items():
-            shown = ", ".join(f"{node} ×{count}" for node, count in list(nodes.items())[:4])
-            more = f" and {len(nodes) - 4} more nodes" if len(nodes) > 4 else ""
-            count = sum(nodes.values())
-            self.log.say("decided", gang=gang, pods=count, nodes=shown + more)
-            self.events.tell(key, "Normal", "Scheduled", "Binding", f"{count} pods: {shown}{more}")
-            self.groups.tell(key, None)
 
     def _settle_memory(self) -> None:
         """What the first lists made stays: keep the collector from walking it again and again."""

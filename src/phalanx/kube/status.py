@@ -70,7 +70,7 @@ class Status:
     """Turns the waits of plans into conditions."""
 
     def __init__(
-        self, world: World, feed: Feed, writes: Writes, events: Hears, clock: Clock,
+        self, world: World, feed: Feed, writes: Writes, events: Hears | None, clock: Clock,
         group: Callable[[str, Reason | None], None],
     ) -> None:  # fmt: skip
         self._world = world
@@ -96,7 +96,8 @@ class Status:
             self._tell_if_ready(said, now)
         for key in [key for key in self._said if key not in waiting]:
             del self._said[key]
-            self._events.over(key)
+            if self._events is not None:
+                self._events.over(key)
 
     def flush(self) -> None:
         """Tell what had to wait for its minute."""
@@ -116,7 +117,8 @@ class Status:
         news = [uid for uid in pending if (known := self._feed.of(PODS, uid)) is not None and known.waiting != said]
         if news:
             self._writes.submit_each(self._conditions(news, said))
-        self._events.wait(wait, said[1], news)
+        if self._events is not None:
+            self._events.wait(wait, said[1], news)
         self._group(wait.gang_key, wait.reason)
 
     def _conditions(self, uids: list[str], said: tuple[str, str]) -> Iterator[Write]:

@@ -75,7 +75,9 @@ class WaitingEvents:
         now, gang = self._clock.now(), self._gangs.get(wait.gang_key)
         if gang is None or gang.note != note:
             self.over(wait.gang_key)
-            gang = self._gangs[wait.gang_key] = _Gang(wait.gang_key, wait.gang, sys.intern(note), now)
+            # Where no pod has news, somebody told it before we came: his round goes on.
+            gang = _Gang(wait.gang_key, wait.gang, sys.intern(note), now if news else now - RENEWAL)
+            self._gangs[gang.key] = gang
             self._slots.setdefault(_slot(gang.key), set()).add(gang.key)
         if news:
             queued, known = bool(gang.todo), set(gang.todo)
