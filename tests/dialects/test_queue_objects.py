@@ -21,7 +21,8 @@ WEIGHT = "a number from 0 to 1000000 with at most 3 decimals"
 AMOUNT = "a Kubernetes quantity such as 2, 500m, 1.5 or 8Gi, or the word unlimited"
 DURATION = "a duration such as 90s or 1h30m, of at most 10 years"
 KEYS = (
-    "parent, priority, resources, borrowing, consolidation, preemptMinRuntime, reclaimMinRuntime, namespaces, placement"
+    "parent, priority, resources, borrowing, consolidation, preemptMinRuntime, reclaimMinRuntime, namespaces, access, "
+    "placement"
 )
 
 WHOLE: dict[str, Any] = {
@@ -37,7 +38,7 @@ WHOLE: dict[str, Any] = {
             "memory": {"quota": "1.5Gi", "limit": "unlimited", "weight": 2},
         },
         "borrowing": False, "consolidation": False, "preemptMinRuntime": "10m", "reclaimMinRuntime": "1h30m",
-        "namespaces": ["team-a", "team-a-dev"], "placement": "spread",
+        "namespaces": ["team-a", "team-a-dev"], "access": "granted", "placement": "spread",
     },
     "status": {"pending": 3},
 }  # fmt: skip
@@ -69,7 +70,8 @@ def test_every_field_is_read_and_in_smallest_units() -> None:
             "nvidia.com/gpu": Terms(8000, 16000, 500),
         },
         borrowing=False, consolidation=False, preempt_min_runtime=600.0, reclaim_min_runtime=5400.0,
-        namespaces=frozenset({"team-a", "team-a-dev"}), placement="spread", created=1_793_534_400.0, uid="q-1",
+        namespaces=frozenset({"team-a", "team-a-dev"}), granted=True, placement="spread",
+        created=1_793_534_400.0, uid="q-1",
     )  # fmt: skip
     assert read(WHOLE, []) == QueueSeen(expected, API, 3, {"pending": 3})
 
@@ -119,6 +121,7 @@ def test_a_status_that_somebody_broke_does_not_cost_the_queue() -> None:
         ({"namespaces": ["a", "B"]}, "namespaces[1]", f"found 'B', allowed is {NAME_ALLOWED}"),
         ({"namespaces": ["a", "b", "a"]}, "namespaces[2]", "found 'a' again, allowed is each namespace once"),
         ({"namespaces": "a"}, "namespaces", "found 'a', allowed is a list"),
+        ({"access": "some"}, "access", "found 'some', allowed is anybody, granted"),
         ({"placement": "middle"}, "placement", "found 'middle', allowed is pack, spread"),
         ({"borowing": True}, "borowing", f"unknown field, allowed is {KEYS}"),
         ({"resources": ["cpu"]}, "resources", "found a list, allowed is a map"),

@@ -88,6 +88,23 @@ def test_a_namespace_names_the_queue_of_pods_that_name_none() -> None:
     assert told(pod("b"), *queues("b"), labelled) is None
 
 
+GRANTED = QueueSeen(Queue("a", granted=True))
+ALONE = "Queue a is for who was granted it, and is named by the label phalanx.dev/queue alone"
+
+
+def test_a_granted_queue_is_named_only_where_the_api_server_asks_for_the_right() -> None:
+    """It sees who applies our label; another system's label or object would go past it."""
+    assert told(pod("a"), GRANTED) is None
+    assert told(pod(), GRANTED, NamespaceSeen("research", {"phalanx.dev/queue": "a"})) is None
+    assert told(pod("a", foreign=True), GRANTED) == f"metadata.labels[kai.scheduler/queue]: {ALONE}"
+    owner = Reference("PodGroup.scheduling.run.ai", "research/g")
+    member = replace(pod(), membership=Membership("research/g", None, owner=owner, group="g"))
+    described = GroupsSeen(owner, (Group("g", 1, queue="a", queue_field="spec.queue"),))
+    assert told(member, described, GRANTED) == f"{owner}: spec.queue: {ALONE}"
+    default = replace(GRANTED, queue=Queue("default", granted=True))
+    assert told(pod(), default) == f"{LABEL}: missing, and {ALONE.replace('Queue a', 'Queue default')}"
+
+
 def test_a_foreign_label_is_named_as_it_is_written() -> None:
     assert told(pod("x", foreign=True)) == "metadata.labels[kai.scheduler/queue]: there is no Queue x"
 

@@ -16,7 +16,7 @@ from phalanx.model.quantity import shown
 from phalanx.model.task import Hold
 
 #: A DNS-1123 subdomain: how Kubernetes lets objects be named.
-_NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 NAME_MAX = 253
 NAME_ALLOWED = f"at most {NAME_MAX} lower-case letters, digits, '-' and '.', with a letter or digit at both ends"
 
@@ -67,7 +67,7 @@ def one_of(found: object, allowed: tuple[str, ...]) -> str:
 
 def is_name(text: str) -> bool:
     """Tell whether Kubernetes would take this as the name of an object."""
-    return len(text) <= NAME_MAX and _NAME.fullmatch(text) is not None
+    return len(text) <= NAME_MAX and NAME.fullmatch(text) is not None
 
 
 def check_name(text: str, field: str) -> None:

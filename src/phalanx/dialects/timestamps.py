@@ -9,13 +9,14 @@ from phalanx.model.duration import DurationError, seconds
 from phalanx.model.quantity import shown
 
 DURATION_MAX = 10 * 365 * 86_400
+DURATION_ALLOWED = "a duration such as 90s or 1h30m, of at most 10 years"
 
 _TIME = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
     r"(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
     re.ASCII,
 )
-_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?", re.ASCII)
+SECONDS = re.compile(r"[0-9]+(?:\.[0-9]+)?", re.ASCII)
 
 
 def moment(value: object, field: str, mistakes: Mistakes) -> float | None:
@@ -52,9 +53,9 @@ def _from_text(text: object) -> float:
 def duration(text: str) -> float:
     """Return the seconds of `1h30m`, `90s`, `500ms` or `90`; raise ValueError with a sentence otherwise."""
     try:
-        found = seconds(float(text) if len(text) <= 64 and _SECONDS.fullmatch(text) else text)
+        found = seconds(float(text) if len(text) <= 64 and SECONDS.fullmatch(text) else text)
     except DurationError:
         found = None
     if found is None or found > DURATION_MAX:
-        raise ValueError(f"found {shown(text)}, allowed is a duration such as 90s or 1h30m, of at most 10 years")
+        raise ValueError(f"found {shown(text)}, allowed is {DURATION_ALLOWED}")
     return found

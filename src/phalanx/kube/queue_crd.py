@@ -200,6 +200,12 @@ SPEC: Schema = {
         "x-kubernetes-list-type": "set",
         "description": "Whose pods may use it. Absent: any.",
     },
+    "access": {
+        "type": "string",
+        "enum": list(queues.ACCESSES),
+        "description": "Who of those may name it: anybody, or who was granted the verb use on it, which the admission "
+        "policies ask. Absent: anybody.",
+    },
     "placement": {
         "type": "string",
         "enum": list(queues.PLACEMENTS),

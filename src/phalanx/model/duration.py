@@ -12,9 +12,9 @@ Seconds = NewType("Seconds", float)
 #: A century: longer spans are slips, and no sum of two of them loses its seconds.
 SECONDS_MAX = 100 * 365 * 86400.0
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_PART = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)(ns|us|µs|ms|s|m|h)", re.ASCII)
-_WHOLE = re.compile(rf"(?:{_PART.pattern})+", re.ASCII)
+UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+PART = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)(ns|us|µs|ms|s|m|h)", re.ASCII)
+WHOLE = re.compile(rf"(?:{PART.pattern})+", re.ASCII)
 
 
 class DurationError(ValueError):
@@ -23,8 +23,8 @@ class DurationError(ValueError):
 
 def seconds(value: object) -> Seconds:
     """Read a duration; zero or more, at most a century."""
-    if isinstance(value, str) and len(value) <= 64 and _WHOLE.fullmatch(value):
-        total = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(value))
+    if isinstance(value, str) and len(value) <= 64 and WHOLE.fullmatch(value):
+        total = sum(float(number) * UNITS[unit] for number, unit in PART.findall(value))
     elif isinstance(value, int | float) and not isinstance(value, bool):
         total = float(value) if abs(value) <= SECONDS_MAX else math.inf
     else:

@@ -44,6 +44,8 @@ class Queue:
     reclaim_min_runtime: float | None = None
     #: Whose pods may use it; None: everybody's.
     namespaces: frozenset[str] | None = None
+    #: Only who was granted the right may put work into it, which the API server asks when the work is applied.
+    granted: bool = False
     #: None: its parent's, and in the end the policy's.
     placement: Placement | None = None
     #: Infinity where nobody knows yet: an object that was not made is younger than all that were.

@@ -12,8 +12,18 @@ from phalanx.world.queue_tree import Tree
 #: How many queues or namespaces a message names before it says "and n more".
 _NAMED_MAX = 5
 
-#: A sentence: nobody may; a set: only these namespaces; None: everybody.
-Answer = str | frozenset[str] | None
+
+class Doors(NamedTuple):
+    """Who may use a queue."""
+
+    #: None: everybody.
+    namespaces: frozenset[str] | None
+    #: Only whom the API server asked: it looks at our own label alone.
+    granted: bool
+
+
+#: A sentence: nobody may.
+Answer = str | Doors
 
 
 class Said(NamedTuple):
@@ -54,7 +64,7 @@ def answer(tree: Tree, name: str) -> Answer:
     if row in tree.children:
         leaves = _few(tree.queues[leaf].name for leaf in _leaves(tree, row))
         return f"Queue {name} has queues below it, and pods live in leaves: {leaves}"
-    return tree.queues[row].namespaces
+    return Doors(tree.queues[row].namespaces, tree.queues[row].granted)
 
 
 def objection(said: Said, given: Answer) -> str | None:
@@ -62,9 +72,11 @@ def objection(said: Said, given: Answer) -> str | None:
     start = f"{said.field}: " if said.field else f"{label(QUEUE)}: missing, and "
     if isinstance(given, str):
         return start + given
-    if given is None or said.namespace in given:
+    if given.granted and not (said.field and said.field.endswith(label(QUEUE))):
+        return f"{start}Queue {said.queue} is for who was granted it, and is named by the label {QUEUE} alone"
+    if given.namespaces is None or said.namespace in given.namespaces:
         return None
-    only = f"only those of {_few(sorted(given))}" if given else "and those of no other"
+    only = f"only those of {_few(sorted(given.namespaces))}" if given.namespaces else "and those of no other"
     return f"{start}Queue {said.queue} does not take pods of namespace {said.namespace}, {only}"
 
 

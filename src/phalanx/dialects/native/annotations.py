@@ -42,8 +42,11 @@ _WISHES = (START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_PREFERRED, PATIENCE)
 _OF_POD = frozenset({MOVABLE, EXPECTED_RUNTIME, PREEMPTIBLE, PATIENCE})
 
 COUNT_MAX = 2**31 - 1
-_COUNT = re.compile(r"[0-9]{1,10}", re.ASCII)
-_LEVEL = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_./]{0,315}[A-Za-z0-9])?", re.ASCII)
+COUNT = re.compile(r"[0-9]{1,10}", re.ASCII)
+LEVEL = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_./]{0,315}[A-Za-z0-9])?", re.ASCII)
+COUNT_ALLOWED = f"a whole number from 1 to {COUNT_MAX}"
+LEVEL_ALLOWED = "a node label key or the name of a level"
+FLAGS = ("true", "false")
 
 
 def membership(pod: Pod, namespace: str, mistakes: Mistakes) -> Membership | None:
@@ -167,8 +170,8 @@ def _count(key: str, given: dict[str, str]) -> int | None:
     text = given.get(key)
     if text is None:
         return None
-    if not _COUNT.fullmatch(text) or not 1 <= int(text) <= COUNT_MAX:
-        raise _mistake(key, f"found {shown(text)}, allowed is a whole number from 1 to {COUNT_MAX}")
+    if not COUNT.fullmatch(text) or not 1 <= int(text) <= COUNT_MAX:
+        raise _mistake(key, f"found {shown(text)}, allowed is {COUNT_ALLOWED}")
     return int(text)
 
 
@@ -191,13 +194,13 @@ def _start_timeout(given: dict[str, str]) -> float | None:
 
 def _flag(key: str, given: dict[str, str]) -> bool:
     text = given.get(key, "true")
-    if text not in {"true", "false"}:
-        raise _mistake(key, one_of(text, ("true", "false")))
+    if text not in FLAGS:
+        raise _mistake(key, one_of(text, FLAGS))
     return text == "true"
 
 
 def _level(key: str, given: dict[str, str]) -> str | None:
     text = given.get(key)
-    if text is not None and not _LEVEL.fullmatch(text):
-        raise _mistake(key, f"found {shown(text)}, allowed is a node label key or the name of a level")
+    if text is not None and not LEVEL.fullmatch(text):
+        raise _mistake(key, f"found {shown(text)}, allowed is {LEVEL_ALLOWED}")
     return text

@@ -19,6 +19,7 @@ class QueueSpec(Struct, gc=False, rename="camel", forbid_unknown_fields=True):
     preempt_min_runtime: str | None = None
     reclaim_min_runtime: str | None = None
     namespaces: list[str] | None = None
+    access: str | None = None
     placement: str | None = None
 
 

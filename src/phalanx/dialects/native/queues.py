@@ -27,6 +27,10 @@ KIND = "Queue"
 UNLIMITED_WORD = "unlimited"
 TERMS = ("quota", "limit", "weight")
 PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
+#: Who may name the queue: anybody in its namespaces, or of those who has the verb `use` on it.
+ANYBODY, GRANTED = ACCESSES = ("anybody", "granted")
+#: The verb on a Queue that `access: granted` asks for.
+USE = "use"
 
 
 def read_queue(queue: Written) -> QueueSeen:
@@ -43,6 +47,7 @@ def read_queue(queue: Written) -> QueueSeen:
         preempt_min_runtime=read_runtime(spec.preempt_min_runtime, "spec.preemptMinRuntime"),
         reclaim_min_runtime=read_runtime(spec.reclaim_min_runtime, "spec.reclaimMinRuntime"),
         namespaces=_namespaces(spec.namespaces),
+        granted=_access(spec.access) == GRANTED,
         placement=_placement(spec.placement),
         created=moment(meta.creation_timestamp, "metadata.creationTimestamp", Mistakes(strict=True)) or 0.0,
         uid=meta.uid or "",
@@ -99,6 +104,12 @@ def _namespaces(listed: list[str] | None) -> frozenset[str] | None:
         if name in listed[:index]:
             raise FieldError(field, f"found {shown(name)} again, allowed is each namespace once")
     return frozenset(listed)
+
+
+def _access(word: str | None) -> str:
+    if word is not None and word not in ACCESSES:
+        raise FieldError("spec.access", one_of(word, ACCESSES))
+    return word or ANYBODY
 
 
 def _placement(word: str | None) -> Placement | None:

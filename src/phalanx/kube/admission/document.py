@@ -1,0 +1,123 @@
+"""How a policy and its binding are written, whatever they check."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Document = dict[str, Any]
+
+V1 = "admissionregistration.k8s.io/v1"
+#: Where the API server's own pods live. No policy of ours looks at what is made there.
+SYSTEM = "kube-system"
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Whose policies: two installations on one cluster share none."""
+
+    #: The namespace of the scheduler.
+    namespace: str
+    #: The pods that it schedules.
+    scheduler_names: tuple[str, ...]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Return what tells everything of this installation's admission, and nothing else."""
+        return {
+            "app.kubernetes.io/name": "phalanx",
+            "app.kubernetes.io/instance": self.namespace,
+            "app.kubernetes.io/part-of": "phalanx",
+            "app.kubernetes.io/component": "admission",
+        }
+
+    def metadata(self, what: str) -> Document:
+        """Return the name and the labels of a policy, or of its binding."""
+        return {"name": f"{self.namespace}.{what}.phalanx.dev", "labels": self.labels}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Objects of one group."""
+
+    group: str
+    resources: tuple[str, ...]
+    operations: tuple[str, ...] = ("CREATE", "UPDATE")
+
+    def document(self) -> Document:
+        """Return it as the API server takes it, for every version of the group."""
+        return {
+            "apiGroups": [self.group],
+            "apiVersions": ["*"],
+            "operations": list(self.operations),
+            "resources": list(self.resources),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What must hold, and what is said where it does not: an expression without rights, and a text if that fails."""
+
+    holds: str
+    says: str
+    otherwise: str
+    reason: str = "Invalid"
+
+
+def nothing_wrong(otherwise: str, reason: str = "Invalid") -> Check:
+    """Return the check that the variable `wrong`, a sentence, is empty."""
+    return Check("variables.wrong == ''", "variables.wrong", otherwise, reason)
+
+
+def matched(rules: Sequence[Rule], own: str, object_selector: Document | None = None) -> Document:
+    """Return which objects a policy looks at: none of the control plane's own, and none of the scheduler's own."""
+    return {
+        "resourceRules": [rule.document() for rule in rules],
+        "namespaceSelector": {
+            "matchExpressions": [
+                {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [SYSTEM, own]},
+            ]
+        },
+        **({"objectSelector": object_selector} if object_selector else {}),
+    }
+
+
+def validating(
+    installation: Installation,
+    what: str,
+    constraints: Document,
+    conditions: Mapping[str, str],
+    variables: Mapping[str, str],
+    checks: Sequence[Check],
+    params: Document | None = None,
+) -> list[Document]:
+    """Return a policy and its binding. One that cannot be evaluated lets everything through."""
+    spec = {
+        **({"paramKind": params} if params else {}),
+        "failurePolicy": "Ignore",
+        "matchConstraints": constraints,
+        "matchConditions": [{"name": name, "expression": text} for name, text in conditions.items()],
+        "variables": [{"name": name, "expression": text} for name, text in variables.items()],
+        "validations": [
+            {
+                "expression": one.holds,
+                "reason": one.reason,
+                "messageExpression": one.says,
+                "message": one.otherwise,
+            }
+            for one in checks
+        ],
+    }
+    bound = {
+        "policyName": installation.metadata(what)["name"],
+        "validationActions": ["Deny"],
+        **({"paramRef": {"selector": {}, "parameterNotFoundAction": "Allow"}} if params else {}),
+    }
+    return [
+        {"apiVersion": V1, "kind": "ValidatingAdmissionPolicy", "metadata": installation.metadata(what), "spec": spec},
+        {
+            "apiVersion": V1,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": installation.metadata(what),
+            "spec": bound,
+        },
+    ]

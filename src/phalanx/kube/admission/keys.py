@@ -1,0 +1,167 @@
+"""Keys under `phalanx.dev/` on pods, templates of pods and namespaces, checked when somebody applies them."""
+
+from phalanx.dialects.mistakes import NAME, NAME_ALLOWED, NAME_MAX
+from phalanx.dialects.native.annotations import COUNT, COUNT_ALLOWED, COUNT_MAX, FLAGS, LEVEL, LEVEL_ALLOWED
+from phalanx.dialects.timestamps import DURATION_ALLOWED
+from phalanx.kube.admission import names, templates
+from phalanx.kube.admission.document import Document, Installation, Rule, matched, nothing_wrong, validating
+from phalanx.kube.admission.durations import seconds
+from phalanx.kube.admission.expressions import choice, listed, mapped, pattern, shown, text
+from phalanx.model.keys import (
+    GANG,
+    KEYS,
+    MAXIMUM,
+    MINIMUM,
+    PREFIX,
+    SCHEDULER_NAME,
+    SUBGROUP,
+    SUBGROUP_MINIMUM,
+    Value,
+    annotation,
+    label,
+)
+
+#: What each kind of value allows, in the words of the reader, and when a text `v` is one.
+_ALLOWED = {
+    Value.NAME: (NAME_ALLOWED, f"v.size() <= {NAME_MAX} && v.matches({pattern(NAME.pattern)})"),
+    Value.COUNT: (
+        COUNT_ALLOWED,
+        f"v.matches({pattern(COUNT.pattern)}) && int(v) >= 1 && int(v) <= {COUNT_MAX}",
+    ),
+    Value.DURATION: (DURATION_ALLOWED, f"{seconds('v')} >= 0.0"),
+    Value.SPAN: (DURATION_ALLOWED, f"{seconds('v')} >= 0.0"),
+    Value.FLAG: (", ".join(FLAGS), f"v in {listed(FLAGS)}"),
+    Value.LEVEL: (LEVEL_ALLOWED, f"v.matches({pattern(LEVEL.pattern)})"),
+}
+_OWNERS = "dyn(object).metadata.?ownerReferences.orValue([])"
+_A, _L = "variables.annotations", "variables.labels"
+
+
+def policy(installation: Installation) -> list[Document]:
+    """Return the policy for pods and templates of pods."""
+    ours = f"k.startsWith({text(PREFIX)})"
+    annotations, labels = templates.annotations(), templates.labels()
+    return validating(
+        installation,
+        "keys",
+        matched([templates.PODS, *templates.WITH_TEMPLATE], installation.namespace),
+        {
+            "carries-our-keys": f"{annotations}.exists(k, {ours}) || {labels}.exists(k, {ours})",
+            # What controllers make was judged as a template. If that was before this policy, the scheduler tells.
+            "made-by-no-controller": f"!{_OWNERS}.exists(o, o.?controller.orValue(false))",
+            "new-or-changed": templates.changed([annotations, labels, templates.count(), templates.scheduler()]),
+        },
+        {
+            "annotations": annotations,
+            "labels": labels,
+            "at": templates.AT,
+            "ours": _is_ours(installation),
+            "unknownAnnotation": names.mistaken("Pod", "annotation", _A, "variables.at"),
+            "unknownLabel": names.mistaken("Pod", "label", _L, "variables.at"),
+            "badAnnotation": _first_bad("annotation", _A),
+            "badLabel": _first_bad("label", _L),
+            "wrong": f"!variables.ours ? '' : {_sentences()}",
+        },
+        [nothing_wrong(f"a key under {PREFIX} is wrong")],
+    )
+
+
+def namespaces(installation: Installation) -> list[Document]:
+    """Return the policy for the labels of namespaces."""
+    known = [one for one in KEYS if "Namespace" in one.on]
+    name = _ALLOWED[Value.NAME]
+    bad = f"{listed(one.key for one in known)}.filter(k, k in {_L} && ![{_L}[k]].all(v, v == '' || ({name[1]})))"
+    cases = [
+        ("variables.mistaken != ''", "variables.mistaken"),
+        ("variables.bad.size() > 0", _found("label", _L, "variables.bad[0]", text(name[0]), "''")),
+    ]
+    labels = "dyn(object).metadata.?labels.orValue({})"
+    return validating(
+        installation,
+        "namespaces",
+        matched([Rule("", ("namespaces",))], installation.namespace),
+        {
+            "carries-our-keys": f"{labels}.exists(k, k.startsWith({text(PREFIX)}))",
+            "new-or-changed": templates.changed([labels]),
+        },
+        {
+            "labels": labels,
+            "mistaken": names.mistaken("Namespace", "label", _L, "''"),
+            "bad": bad,
+            "wrong": choice(cases, "''"),
+        },
+        [nothing_wrong(f"a label under {PREFIX} is wrong")],
+    )
+
+
+def _is_ours(installation: Installation) -> str:
+    """Tell a pod that this installation schedules, or will once the namespace's label has given it a scheduler."""
+    chosen = listed(installation.scheduler_names)
+    given = f"dyn(namespaceObject).metadata.?labels[?{text(SCHEDULER_NAME)}].orValue('') in {chosen}"
+    return f"[{templates.scheduler()}].all(s, s in {chosen} || (s == 'default-scheduler' && {given}))"
+
+
+def _first_bad(place: str, carried: str) -> str:
+    """Return the keys with a value that cannot be read, those of one kind of value together."""
+    found = []
+    for value, (_, fits) in _ALLOWED.items():
+        keys = [one.key for one in KEYS if one.value == value and one.place == place and "Pod" in one.on]
+        if keys:
+            found.append(f"{listed(keys)}.filter(k, k in {carried} && ![{carried}[k]].all(v, {fits}))")
+    return " + ".join(found)
+
+
+def _sentences() -> str:
+    """Return what is wrong with the keys of a pod; a wrong key comes first: often it is why another is missing."""
+    cases = [(f"variables.{name} != ''", f"variables.{name}") for name in ("unknownAnnotation", "unknownLabel")]
+    for one in KEYS:
+        if one.needs:
+            alone = f"{text(one.key)} in {_A} && !({text(one.needs)} in {_A})"
+            cases.append((alone, _of(one.key, text(f"means nothing without {one.needs}"))))
+    for place, carried, bad in (("annotation", _A, "variables.badAnnotation"), ("label", _L, "variables.badLabel")):
+        allowed = {one.key: text(_ALLOWED[one.value][0]) for one in KEYS if one.place == place and "Pod" in one.on}
+        found = _found(place, carried, f"{bad}[0]", f"{mapped(allowed)}[{bad}[0]]")
+        cases.append((f"{bad}.size() > 0", found))
+    for one in KEYS:
+        if one.value == Value.SPAN:
+            zero = f"{text(one.key)} in {_A} && {seconds(f'{_A}[{text(one.key)}]')} == 0.0"
+            cases.append((zero, _of(one.key, text("found 0, allowed is more than zero"))))
+    return choice([*cases, *_together()], "''")
+
+
+def _found(place: str, carried: str, key: str, allowed: str, at: str = "variables.at") -> str:
+    start, end = (annotation if place == "annotation" else label)("\n").split("\n")
+    found = shown(f"{carried}[{key}]")
+    return " + ".join([at, text(start), key, text(f"{end}: found "), found, "', allowed is '", allowed])
+
+
+def _of(key: str, *sentence: str) -> str:
+    """Return a sentence about one annotation."""
+    return " + ".join(["variables.at", text(f"{annotation(key)}: "), *sentence])
+
+
+def _together() -> list[tuple[str, str]]:
+    """Return what cannot stand together though each value is fine."""
+    minimum, maximum, part = (f"int({_A}[{text(key)}])" for key in (MINIMUM, MAXIMUM, SUBGROUP_MINIMUM))
+    has = {key: f"{text(key)} in {_A}" for key in (GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM)}
+    below = text(f", allowed is at least {MINIMUM}, which is ")
+    alone = text(f", allowed only with {SUBGROUP}")
+    count = templates.count()
+    parts = text(f"; the parts of a gang of several objects are named with {SUBGROUP}")
+    most = [f"string({minimum})", "', allowed is at most '", templates.COUNT_FIELD, "', which is '", f"string({count})"]
+    return [
+        (f"{has[GANG]} && !({has[MINIMUM]})", _of(MINIMUM, text("required with a gang, missing"))),
+        (
+            f"{has[MINIMUM]} && {has[MAXIMUM]} && {maximum} < {minimum}",
+            _of(MAXIMUM, "'found '", f"string({maximum})", below, f"string({minimum})"),
+        ),
+        (
+            f"{has[SUBGROUP_MINIMUM]} && !({has[SUBGROUP]})",
+            _of(SUBGROUP_MINIMUM, "'found '", f"string({part})", alone),
+        ),
+        # A gang of several objects has parts, and its minimum is that of all together.
+        (
+            f"{has[MINIMUM]} && !({has[SUBGROUP]}) && {count} > 0 && {minimum} > {count}",
+            _of(MINIMUM, "'found '", *most, parts),
+        ),
+    ]

@@ -1,0 +1,60 @@
+"""A control plane with our admission policies, and what it says of objects."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from phalanx.kube.admission.document import Installation
+from phalanx.kube.admission.policies import PARTS, policies
+from phalanx.kube.client import Client
+from phalanx.kube.local.control_plane import ControlPlane
+from phalanx.kube.queue_crd import queue_crd
+from phalanx.testing.control_plane import need_binaries
+from phalanx.testing.objects import client_of, path_of
+from phalanx.testing.running import eventually
+from tests.kube.admission_table import Manifest, of
+
+OURS = Installation("phalanx-system", ("phalanx",))
+REFUSED = "denied request: "
+
+
+def served(version: str) -> list[str]:
+    """The parts that an API server of this version has."""
+    return [part for part in PARTS if part != "defaults" or version != "1.35"]
+
+
+def applied(documents: list[Manifest]) -> str:
+    return msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": documents}).decode()
+
+
+@contextmanager
+def with_policies() -> Iterator[ControlPlane]:
+    """Yield a control plane with the Queue and the policies, in force."""
+    need_binaries()
+    with ControlPlane() as running:
+        running.kubectl("apply", "-f", "-", stdin=applied([queue_crd()]))
+        running.kubectl("wait", "--for=condition=Established", "crd/queues.scheduling.phalanx.dev")
+        running.kubectl("apply", "--validate=strict", "-f", "-", stdin=applied(policies(OURS, served(running.version))))
+        eventually("the policies are in force", lambda: said_of(running, [of("Job", 1, gnag="g")])[0])
+        yield running
+
+
+def said_of(plane: ControlPlane, objects: list[Manifest]) -> list[str]:
+    """What the API server says of each object if it were created; nothing where it takes it."""
+
+    async def ask(client: Client, one: Manifest) -> str:
+        reply = await client.request("POST", path_of(one), query={"dryRun": "All"}, body=msgspec.json.encode(one))
+        if reply.ok:
+            return ""
+        start, _, sentence = reply.message.partition(REFUSED)
+        assert f"'{OURS.namespace}." in start, reply.message
+        return sentence
+
+    async def ask_all() -> list[str]:
+        async with client_of(plane.kubeconfig) as client:
+            some = [objects[at : at + 16] for at in range(0, len(objects), 16)]
+            return [said for part in some for said in await asyncio.gather(*(ask(client, one) for one in part))]
+
+    return asyncio.run(ask_all())
