@@ -9,7 +9,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 export UV_PYTHON_DOWNLOADS := never
 PYTEST_ARGS ?=
 
-.PHONY: demo test check bench bench-cluster chaos upgrade cluster test-versions chart format clean
+.PHONY: demo test check bench bench-cluster bench-admission chaos upgrade cluster test-versions chart format clean
 
 demo: $(VENV)/.run            ## three disasters of a pod-by-pod scheduler, and Phalanx avoiding each
 	@$(BIN)/phalanx demo
@@ -29,6 +29,9 @@ bench: $(VENV)/.dev           ## ratios against an honest per-task loop, measure
 
 bench-cluster: $(VENV)/.dev   ## Phalanx and others on real control planes: QUICK=1, PEERS=all, SIZES=1000x4000,…
 	@$(BIN)/python -m bench.cluster
+
+bench-admission: $(VENV)/.dev ## what the admission policies cost a real API server, with and without in turns: QUICK=1
+	@$(BIN)/python -m bench.admission
 
 chaos: $(VENV)/.dev           ## the fault tests in their long form, with every figure; about half an hour
 	ROUNDS=$${ROUNDS:-50} PODS=$${PODS:-2000} LEASE=$${LEASE:-6,4,1} CI=true \

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import msgspec
 
-from phalanx.kube.admission.document import Installation
-from phalanx.kube.admission.policies import PARTS, policies
 from phalanx.kube.client import Client
+from phalanx.kube.install import Installation, Values, objects
+from phalanx.kube.installation.values import Admission
 from phalanx.kube.local.control_plane import ControlPlane
 from phalanx.kube.queue_crd import queue_crd
 from phalanx.testing.control_plane import need_binaries
@@ -16,13 +16,16 @@ from phalanx.testing.objects import client_of, path_of
 from phalanx.testing.running import eventually
 from tests.kube.admission_table import Manifest, of
 
-OURS = Installation("phalanx-system", ("phalanx",))
+OURS = Installation("phalanx", "phalanx-system")
 REFUSED = "denied request: "
 
 
-def served(version: str) -> list[str]:
-    """The parts that an API server of this version has."""
-    return [part for part in PARTS if part != "defaults" or version != "1.35"]
+def policies(version: str, whose: Installation = OURS) -> list[Manifest]:
+    """The policies of an installation, those that an API server of this version has."""
+    admission = Admission(enabled=True, defaults=version != "1.35")
+    chosen = Values(scheduler_names=[whose.name], admission=admission)
+    made = objects(Installation(whose.name, whose.namespace, chosen))
+    return [one for one in made if one["metadata"]["labels"].get("app.kubernetes.io/component") == "admission"]
 
 
 def applied(documents: list[Manifest]) -> str:
@@ -36,7 +39,7 @@ def with_policies() -> Iterator[ControlPlane]:
     with ControlPlane() as running:
         running.kubectl("apply", "-f", "-", stdin=applied([queue_crd()]))
         running.kubectl("wait", "--for=condition=Established", "crd/queues.scheduling.phalanx.dev")
-        running.kubectl("apply", "--validate=strict", "-f", "-", stdin=applied(policies(OURS, served(running.version))))
+        running.kubectl("apply", "--validate=strict", "-f", "-", stdin=applied(policies(running.version)))
         eventually("the policies are in force", lambda: said_of(running, [of("Job", 1, gnag="g")])[0])
         yield running
 
@@ -49,7 +52,7 @@ def said_of(plane: ControlPlane, objects: list[Manifest]) -> list[str]:
         if reply.ok:
             return ""
         start, _, sentence = reply.message.partition(REFUSED)
-        assert f"'{OURS.namespace}." in start, reply.message
+        assert f".{OURS.namespace}.phalanx.dev'" in start, reply.message
         return sentence
 
     async def ask_all() -> list[str]:

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from phalanx.dialects.read import read
-from phalanx.kube.admission.document import Installation
-from phalanx.kube.admission.policies import policies
+from phalanx.kube.install import Installation
 from phalanx.kube.local.control_plane import ControlPlane
 from phalanx.kube.local.versions import wanted
 from phalanx.model.events import Refused, TaskSeen
@@ -17,7 +16,7 @@ from phalanx.model.keys import GANG, KEYS, MINIMUM, PREFIX, QUEUE, Value, annota
 from phalanx.testing.control_plane import LocalError
 from phalanx.testing.objects import pod_manifest
 from phalanx.testing.running import eventually
-from tests.kube.admission_cluster import OURS, REFUSED, applied, said_of, served, with_policies
+from tests.kube.admission_cluster import OURS, REFUSED, applied, policies, said_of, with_policies
 from tests.kube.admission_table import TABLE, Manifest, of, pod
 
 pytestmark = pytest.mark.slow
@@ -104,7 +103,7 @@ def test_the_policies_and_our_reader_agree_about_any_pod(plane: ControlPlane) ->
 def test_what_stood_there_before_can_still_be_scaled_and_cleaned_up(plane: ControlPlane) -> None:
     """A policy judges what somebody writes now."""
     plane.kubectl("create", "namespace", "old")
-    bound = "validatingadmissionpolicybinding/phalanx-system.keys.phalanx.dev"
+    bound = "validatingadmissionpolicybinding/keys.phalanx.phalanx-system.phalanx.dev"
     binding = plane.kubectl("get", bound, "-o", "json")
     plane.kubectl("delete", bound)
     wrong = of("Deployment", 1, gnag="g")
@@ -188,14 +187,14 @@ def test_a_namespace_gives_its_pods_our_scheduler_and_its_queue(plane: ControlPl
 
 def test_all_of_it_goes_with_one_line_and_leaves_another_installation_alone(plane: ControlPlane) -> None:
     """Last in this file: it takes the policies away."""
-    theirs = Installation("other-system", ("other",))
-    plane.kubectl("apply", "-f", "-", stdin=applied(policies(theirs, served(plane.version))))
+    theirs = Installation("other", "other-system")
+    plane.kubectl("apply", "-f", "-", stdin=applied(policies(plane.version, theirs)))
     kinds = KINDS + (",mutatingadmissionpolicies,mutatingadmissionpolicybindings" if plane.version != "1.35" else "")
-    whose = ",".join(f"{key}={value}" for key, value in OURS.labels.items())
-    plane.kubectl("delete", kinds, "-l", whose)
+    whose = f"app.kubernetes.io/name={OURS.name},app.kubernetes.io/instance={OURS.namespace}"
+    plane.kubectl("delete", kinds, "-l", f"app.kubernetes.io/component=admission,{whose}")
     left = plane.kubectl("get", kinds, "-o", "name").split()
-    assert len(left) == len(policies(theirs, served(plane.version)))
-    assert all("other-system." in name for name in left)
+    assert len(left) == len(policies(plane.version, theirs))
+    assert all(".other-system." in name for name in left)
     # A namespace is nobody's in particular: the other installation goes on judging its labels.
     refused = [one for _, one, said in TABLE if said and one["kind"] != "Namespace"]
     eventually("none of these is refused", lambda: not any(said_of(plane, refused)))

@@ -52,6 +52,11 @@ VALUES = {
         tolerations: [{key: system, operator: Exists}]
         affinity: {nodeAffinity: {}}
         podAnnotations: {a/b: "true"}
+<<<<<<< HEAD
+=======
+        keepQueues: false
+        admission: {enabled: true, defaults: true}
+>>>>>>> ad56269 (The admission policies are a part of manifests and chart; bench-admission)
         networkPolicy: {enabled: true, ingressFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]}
         serviceMonitor: {enabled: true, interval: 10s, labels: {release: prometheus}}
         """,

@@ -25,6 +25,7 @@ def install(
     values: Files = (),
     image: str | None = None,
     scheduler_name: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    admission: Flag = False,
     no_crds: Flag = False,
     crds_only: Flag = False,
 ) -> None:
@@ -46,6 +47,8 @@ def install(
         The image that you built and pushed.
     scheduler_name
         The spec.schedulerName of pods that are ours, "phalanx" by default. May be repeated.
+    admission
+        With the policies by which the API server judges what people apply.
     no_crds
         Leave the definition of Queues out.
     crds_only
@@ -60,5 +63,5 @@ def install(
     if no_crds and crds_only:
         raise Mistake("install: found --no-crds and --crds-only, allowed is one of them")
     with mistakes("install"):
-        chosen = installation(name, namespace, values, image, scheduler_name)
+        chosen = installation(name, namespace, values, image, scheduler_name, admission=admission)
         print(manifests(chosen, crds=not no_crds, others=not crds_only), end="")

@@ -24,7 +24,13 @@ def mistakes(command: str) -> Iterator[None]:
 
 
 def installation(
-    name: str, namespace: str, files: tuple[Path, ...], image: str | None = None, scheduler_names: tuple[str, ...] = ()
+    name: str,
+    namespace: str,
+    files: tuple[Path, ...],
+    image: str | None = None,
+    scheduler_names: tuple[str, ...] = (),
+    *,
+    admission: bool = False,
 ) -> Installation:
     """Return what was chosen; an option counts more than a file."""
     values = read_values([(str(file), file.read_text("utf-8")) for file in files])
@@ -38,4 +44,6 @@ def installation(
         )
     if scheduler_names:
         values = msgspec.structs.replace(values, scheduler_names=list(scheduler_names))
+    if admission:
+        values = msgspec.structs.replace(values, admission=msgspec.structs.replace(values.admission, enabled=True))
     return Installation(name, namespace, values)

@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from phalanx.kube.admission.policies import files as files_of_admission
 from phalanx.kube.installation.fields import PORT, UID, Installation
 from phalanx.kube.installation.text import render
 from phalanx.kube.installation.values import Image, Values, ValuesError, read_values
@@ -98,10 +99,10 @@ def crd_text() -> str:
 
 @cache
 def manifest_files() -> dict[str, str]:
-    """Return the files of `manifests/` by name, with their placeholders, in order."""
+    """Return the files of `manifests/`, then the admission policies, by name, with their placeholders, in order."""
     found = (resources.files("phalanx.kube") / "manifests").iterdir()
     files = sorted((file for file in found if file.name.endswith(".yaml")), key=lambda file: file.name)
-    return {file.name: file.read_text("utf-8") for file in files}
+    return {file.name: file.read_text("utf-8") for file in files} | files_of_admission()
 
 
 def _check(option: str, found: str, allowed: re.Pattern[str], longest: int, words: str) -> None:

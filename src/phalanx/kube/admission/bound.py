@@ -3,12 +3,12 @@
 The books were charged with them when it was bound. Changed later, quota would move without a decision.
 """
 
-from phalanx.kube.admission.document import Document, Installation, Rule, matched, nothing_wrong, validating
-from phalanx.kube.admission.expressions import choice, listed, shown, text
+from phalanx.kube.admission.document import SCHEDULER_NAMES, Document, Rule, matched, nothing_wrong, validating
+from phalanx.kube.admission.expressions import choice, shown, text
 from phalanx.model.keys import GANG, PREEMPTIBLE, QUEUE, annotation, label
 
 
-def policy(installation: Installation) -> list[Document]:
+def policy() -> list[Document]:
     """Return the policy for pods on nodes."""
     kept = [("labels", QUEUE, label(QUEUE)), *(("annotations", key, annotation(key)) for key in (GANG, PREEMPTIBLE))]
     cases = []
@@ -23,12 +23,11 @@ def policy(installation: Installation) -> list[Document]:
              f"{text(f'{field}: ')} + {found} + ', allowed is ' + {allowed} + ' while the pod is on a node'")
         )  # fmt: skip
     return validating(
-        installation,
         "bound",
-        matched([Rule("", ("pods",), ("UPDATE",))], installation.namespace),
+        matched([Rule("", ("pods",), ("UPDATE",))]),
         {
             "on-a-node": "dyn(oldObject).spec.?nodeName.orValue('') != '' && "
-            f"dyn(oldObject).spec.?schedulerName.orValue('') in {listed(installation.scheduler_names)}",
+            f"dyn(oldObject).spec.?schedulerName.orValue('') in {SCHEDULER_NAMES}",
             "changed": " || ".join(differs),
         },
         {"wrong": choice(cases, "''")},

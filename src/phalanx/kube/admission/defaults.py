@@ -3,7 +3,7 @@
 From Kubernetes 1.36 on the API server has policies that change objects. Older ones do not take this document.
 """
 
-from phalanx.kube.admission.document import SYSTEM, V1, Document, Installation
+from phalanx.kube.admission.document import SCHEDULER_NAMES, V1, Document, elsewhere, metadata
 from phalanx.kube.admission.expressions import choice, text
 from phalanx.model.keys import QUEUE, SCHEDULER_NAME
 
@@ -11,12 +11,12 @@ _NAMESPACE_LABELS = "dyn(namespaceObject).metadata.labels"
 _LABELS = "dyn(object).metadata.?labels"
 
 
-def policy(installation: Installation) -> list[Document]:
+def policy() -> list[Document]:
     """Return the policy for new pods of labelled namespaces."""
     selector = {
         "matchExpressions": [
-            {"key": SCHEDULER_NAME, "operator": "In", "values": list(installation.scheduler_names)},
-            {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [SYSTEM, installation.namespace]},
+            {"key": SCHEDULER_NAME, "operator": "In", "values": SCHEDULER_NAMES},
+            elsewhere(),
         ]
     }
     pods = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
@@ -33,11 +33,11 @@ def policy(installation: Installation) -> list[Document]:
         "matchConditions": [{"name": name, "expression": condition} for name, condition in conditions.items()],
         "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": _patch()}}],
     }
-    bound = {"policyName": installation.metadata("defaults")["name"]}
+    bound = {"policyName": metadata("defaults")["name"]}
     return [
         {
             "apiVersion": V1, "kind": kind,
-            "metadata": installation.metadata("defaults"), "spec": body,
+            "metadata": metadata("defaults"), "spec": body,
         }
         for kind, body in (("MutatingAdmissionPolicy", spec), ("MutatingAdmissionPolicyBinding", bound))
     ]  # fmt: skip
@@ -47,7 +47,7 @@ def _patch() -> str:
     scheduler = (
         f'JSONPatch{{op: "add", path: "/spec/schedulerName", value: {_NAMESPACE_LABELS}[{text(SCHEDULER_NAME)}]}}'
     )
-    no_labels = '[JSONPatch{op: "add", path: "/metadata/labels", value: {}}]'
+    no_labels = '[JSONPatch{op: "add", path: "/metadata/labels", value: {} }]'
     queue = (
         f'[JSONPatch{{op: "add", path: "/metadata/labels/" + jsonpatch.escapeKey({text(QUEUE)}), '
         f"value: {_NAMESPACE_LABELS}[{text(QUEUE)}]}}]"

@@ -11,28 +11,24 @@ V1 = "admissionregistration.k8s.io/v1"
 SYSTEM = "kube-system"
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """Whose policies: two installations on one cluster share none."""
+#: Placeholders, as in `kube/manifests`: what is made here has no installation yet.
+NAME, NAMESPACE, SCHEDULER_NAMES = "${name}", "${namespace}", "${scheduler_names}"
 
-    #: The namespace of the scheduler.
-    namespace: str
-    #: The pods that it schedules.
-    scheduler_names: tuple[str, ...]
 
-    @property
-    def labels(self) -> dict[str, str]:
-        """Return what tells everything of this installation's admission, and nothing else."""
-        return {
-            "app.kubernetes.io/name": "phalanx",
-            "app.kubernetes.io/instance": self.namespace,
-            "app.kubernetes.io/part-of": "phalanx",
-            "app.kubernetes.io/component": "admission",
-        }
+def metadata(what: str) -> Document:
+    """Return the name and the labels of a policy, or of its binding: two installations share none."""
+    labels = {
+        "app.kubernetes.io/name": NAME,
+        "app.kubernetes.io/instance": NAMESPACE,
+        "app.kubernetes.io/part-of": "phalanx",
+        "app.kubernetes.io/component": "admission",
+    }
+    return {"name": f"{what}.{NAME}.{NAMESPACE}.phalanx.dev", "labels": labels}
 
-    def metadata(self, what: str) -> Document:
-        """Return the name and the labels of a policy, or of its binding."""
-        return {"name": f"{self.namespace}.{what}.phalanx.dev", "labels": self.labels}
+
+def elsewhere() -> Document:
+    """Return the requirement that a namespace is neither the control plane's own nor the scheduler's."""
+    return {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [SYSTEM, NAMESPACE]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +64,16 @@ def nothing_wrong(otherwise: str, reason: str = "Invalid") -> Check:
     return Check("variables.wrong == ''", "variables.wrong", otherwise, reason)
 
 
-def matched(rules: Sequence[Rule], own: str, object_selector: Document | None = None) -> Document:
+def matched(rules: Sequence[Rule], object_selector: Document | None = None) -> Document:
     """Return which objects a policy looks at: none of the control plane's own, and none of the scheduler's own."""
     return {
         "resourceRules": [rule.document() for rule in rules],
-        "namespaceSelector": {
-            "matchExpressions": [
-                {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [SYSTEM, own]},
-            ]
-        },
+        "namespaceSelector": {"matchExpressions": [elsewhere()]},
         **({"objectSelector": object_selector} if object_selector else {}),
     }
 
 
 def validating(
-    installation: Installation,
     what: str,
     constraints: Document,
     conditions: Mapping[str, str],
@@ -108,16 +99,16 @@ def validating(
         ],
     }
     bound = {
-        "policyName": installation.metadata(what)["name"],
+        "policyName": metadata(what)["name"],
         "validationActions": ["Deny"],
         **({"paramRef": {"selector": {}, "parameterNotFoundAction": "Allow"}} if params else {}),
     }
     return [
-        {"apiVersion": V1, "kind": "ValidatingAdmissionPolicy", "metadata": installation.metadata(what), "spec": spec},
+        {"apiVersion": V1, "kind": "ValidatingAdmissionPolicy", "metadata": metadata(what), "spec": spec},
         {
             "apiVersion": V1,
             "kind": "ValidatingAdmissionPolicyBinding",
-            "metadata": installation.metadata(what),
+            "metadata": metadata(what),
             "spec": bound,
         },
     ]

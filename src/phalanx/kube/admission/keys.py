@@ -4,7 +4,7 @@ from phalanx.dialects.mistakes import NAME, NAME_ALLOWED, NAME_MAX
 from phalanx.dialects.native.annotations import COUNT, COUNT_ALLOWED, COUNT_MAX, FLAGS, LEVEL, LEVEL_ALLOWED
 from phalanx.dialects.timestamps import DURATION_ALLOWED
 from phalanx.kube.admission import names, templates
-from phalanx.kube.admission.document import Document, Installation, Rule, matched, nothing_wrong, validating
+from phalanx.kube.admission.document import SCHEDULER_NAMES, Document, Rule, matched, nothing_wrong, validating
 from phalanx.kube.admission.durations import seconds
 from phalanx.kube.admission.expressions import choice, listed, mapped, pattern, shown, text
 from phalanx.model.keys import (
@@ -37,14 +37,13 @@ _OWNERS = "dyn(object).metadata.?ownerReferences.orValue([])"
 _A, _L = "variables.annotations", "variables.labels"
 
 
-def policy(installation: Installation) -> list[Document]:
+def policy() -> list[Document]:
     """Return the policy for pods and templates of pods."""
     ours = f"k.startsWith({text(PREFIX)})"
     annotations, labels = templates.annotations(), templates.labels()
     return validating(
-        installation,
         "keys",
-        matched([templates.PODS, *templates.WITH_TEMPLATE], installation.namespace),
+        matched([templates.PODS, *templates.WITH_TEMPLATE]),
         {
             "carries-our-keys": f"{annotations}.exists(k, {ours}) || {labels}.exists(k, {ours})",
             # What controllers make was judged as a template. If that was before this policy, the scheduler tells.
@@ -55,7 +54,7 @@ def policy(installation: Installation) -> list[Document]:
             "annotations": annotations,
             "labels": labels,
             "at": templates.AT,
-            "ours": _is_ours(installation),
+            "ours": _is_ours(),
             "unknownAnnotation": names.mistaken("Pod", "annotation", _A, "variables.at"),
             "unknownLabel": names.mistaken("Pod", "label", _L, "variables.at"),
             "badAnnotation": _first_bad("annotation", _A),
@@ -66,7 +65,7 @@ def policy(installation: Installation) -> list[Document]:
     )
 
 
-def namespaces(installation: Installation) -> list[Document]:
+def namespaces() -> list[Document]:
     """Return the policy for the labels of namespaces."""
     known = [one for one in KEYS if "Namespace" in one.on]
     name = _ALLOWED[Value.NAME]
@@ -77,9 +76,8 @@ def namespaces(installation: Installation) -> list[Document]:
     ]
     labels = "dyn(object).metadata.?labels.orValue({})"
     return validating(
-        installation,
         "namespaces",
-        matched([Rule("", ("namespaces",))], installation.namespace),
+        matched([Rule("", ("namespaces",))]),
         {
             "carries-our-keys": f"{labels}.exists(k, k.startsWith({text(PREFIX)}))",
             "new-or-changed": templates.changed([labels]),
@@ -94,9 +92,9 @@ def namespaces(installation: Installation) -> list[Document]:
     )
 
 
-def _is_ours(installation: Installation) -> str:
+def _is_ours() -> str:
     """Tell a pod that this installation schedules, or will once the namespace's label has given it a scheduler."""
-    chosen = listed(installation.scheduler_names)
+    chosen = SCHEDULER_NAMES
     given = f"dyn(namespaceObject).metadata.?labels[?{text(SCHEDULER_NAME)}].orValue('') in {chosen}"
     return f"[{templates.scheduler()}].all(s, s in {chosen} || (s == 'default-scheduler' && {given}))"
 

@@ -14,7 +14,6 @@ from phalanx.kube.admission.document import (
     SYSTEM,
     Check,
     Document,
-    Installation,
     Rule,
     matched,
     nothing_wrong,
@@ -47,24 +46,23 @@ _NOT_GRANTED = (
 _FALLBACK = "the queue does not take this"
 
 
-def templates_policy(installation: Installation) -> list[Document]:
+def templates_policy() -> list[Document]:
     """Return the policy for templates of pods."""
-    return _of_queues(installation, "queues", list(templates.WITH_TEMPLATE), None)
+    return _of_queues("queues", list(templates.WITH_TEMPLATE), None)
 
 
-def pods_policy(installation: Installation) -> list[Document]:
+def pods_policy() -> list[Document]:
     """Return the policy for pods that no controller of Kubernetes made."""
     selected = [{"key": QUEUE, "operator": "Exists"}, *({"key": key, "operator": "DoesNotExist"} for key in MADE)]
-    return _of_queues(installation, "queues-of-pods", [templates.PODS], {"matchExpressions": selected})
+    return _of_queues("queues-of-pods", [templates.PODS], {"matchExpressions": selected})
 
 
-def made_policy(installation: Installation) -> list[Document]:
+def made_policy() -> list[Document]:
     """Return the policy for pods that carry what only a controller writes."""
     labels = templates.labels()
     return validating(
-        installation,
         "queues-of-made-pods",
-        matched([templates.PODS], installation.namespace, {"matchExpressions": [{"key": QUEUE, "operator": "Exists"}]}),
+        matched([templates.PODS], {"matchExpressions": [{"key": QUEUE, "operator": "Exists"}]}),
         {
             "made": " || ".join(f"{text(key)} in {labels}" for key in MADE),
             "applied-by-others": f"!({_TRUSTED})",
@@ -75,9 +73,7 @@ def made_policy(installation: Installation) -> list[Document]:
     )
 
 
-def _of_queues(
-    installation: Installation, what: str, rules: list[Rule], object_selector: Document | None
-) -> list[Document]:
+def _of_queues(what: str, rules: list[Rule], object_selector: Document | None) -> list[Document]:
     """Return a policy that is asked for each Queue, and answers for the one that the object names."""
     named = f"{_QUEUE} == params.metadata.name"
     bounded = f"has(params.spec) && (has(params.spec.namespaces) || params.spec.?access.orValue('') == {text(GRANTED)})"
@@ -91,9 +87,8 @@ def _of_queues(
     )
     closed = "params.spec.?access.orValue('') != " + text(GRANTED)
     return validating(
-        installation,
         what,
-        matched(rules, installation.namespace, object_selector),
+        matched(rules, object_selector),
         # One condition, because it is what an object costs for each Queue that it does not name.
         {"is-for-this-queue": f"({named}) && ({bounded}) && !({_TRUSTED}) && ({templates.changed([_QUEUE])})"},
         {

@@ -45,6 +45,12 @@ def _value(path: str, *, plain: bool = False) -> Field:
     return Field(f".Values.{path}", of, plain)
 
 
+def _admission(part: str) -> Field:
+    """Return whether a part of the admission policies was chosen."""
+    helm = f"and .Values.admission.enabled .Values.admission.{part}"
+    return Field(helm, lambda of: of.values.admission.enabled and getattr(of.values.admission, part))
+
+
 def image_text(image: Image) -> str:
     """Return an image as a pod names it: without tag and digest it is the one of this version."""
     tag = image.tag or ("" if image.digest else __version__)
@@ -89,6 +95,10 @@ FIELDS = {
     "affinity": _value("affinity", plain=True),
     "pod_annotations": _value("podAnnotations", plain=True),
     "keep_queues": _value("keepQueues"),
+    "admission_keys": _admission("keys"),
+    "admission_queues": _admission("queues"),
+    "admission_bound": _admission("bound"),
+    "admission_defaults": _admission("defaults"),
     "network_policy": _value("networkPolicy.enabled"),
     "ingress_from": _value("networkPolicy.ingressFrom", plain=True),
     "egress": _value("networkPolicy.egress", plain=True),

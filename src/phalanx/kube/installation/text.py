@@ -73,7 +73,8 @@ def _rendered(line: str, installation: Installation) -> str:
 
 def _inline(field: Field, installation: Installation) -> str:
     found = field.of(installation)
-    return json.dumps(found) if field.plain else str(found)
+    # As helm writes it: inside an expression a blank more would be another text.
+    return json.dumps(found, separators=(",", ":")) if field.plain else str(found)
 
 
 def _expression(name: str | None) -> str:

@@ -97,6 +97,17 @@ def _spread() -> Manifest:
     return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
 
 
+class Admission(_Part, frozen=True):
+    """Policies by which the API server judges what people apply: no webhook, nothing to run."""
+
+    enabled: bool = False
+    keys: bool = True
+    queues: bool = True
+    bound: bool = True
+    #: For Kubernetes 1.36 and newer.
+    defaults: bool = False
+
+
 class Values(_Part, frozen=True):
     """Everything that can be chosen; `charts/phalanx/values.yaml` says what each is for."""
 
@@ -118,6 +129,7 @@ class Values(_Part, frozen=True):
     affinity: Manifest = msgspec.field(default_factory=_spread)
     pod_annotations: dict[str, str] = {}
     keep_queues: bool = True
+    admission: Admission = Admission()
     network_policy: NetworkRules = NetworkRules()
     service_monitor: Monitor = Monitor()
 
