@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from phalanx.kube.install import Installation, Values, objects, queue_crd
+from phalanx.kube.install import Installation, Values, objects
 from phalanx.kube.installation.values import Admission
 from phalanx.kube.local import ControlPlane, LocalError
+from phalanx.kube.queue_crd import queue_crd
 from phalanx.testing.objects import create_all, delete_all, pod_manifest
 
 Manifest = dict[str, Any]

@@ -9,7 +9,7 @@ from phalanx.kube.installation.values import Admission
 from tests.kube.admission_table import Manifest
 
 
-def policies(*, namespace: str = "phalanx-system", **parts: bool) -> list[Manifest]:
+def policies(namespace: str = "phalanx-system", **parts: bool) -> list[Manifest]:
     chosen = Values(scheduler_names=["a", "null"], admission=Admission(enabled=True, **parts))
     made = objects(Installation("1e3", namespace, chosen))
     return [one for one in made if one["metadata"]["labels"].get("app.kubernetes.io/component") == "admission"]
@@ -31,9 +31,9 @@ def test_they_are_installed_when_they_are_asked_for(capsys: pytest.CaptureFixtur
 
 def test_each_part_can_be_had_alone() -> None:
     off = dict.fromkeys(("keys", "queues", "bound", "defaults"), False)
-    assert policies(**off) == []
-    assert names(policies(**off | {"bound": True})) == {"bound"}
-    assert {one["kind"] for one in policies(**off | {"defaults": True})} == {
+    assert policies("phalanx-system", **off) == []
+    assert names(policies("phalanx-system", **off | {"bound": True})) == {"bound"}
+    assert {one["kind"] for one in policies("phalanx-system", **off | {"defaults": True})} == {
         "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
     }  # fmt: skip
 
