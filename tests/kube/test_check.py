@@ -37,9 +37,9 @@ pytestmark = pytest.mark.slow
 
 RENEW = "get a kubeconfig with fresh credentials, as from `kubeadm kubeconfig user` or your cloud's login command"
 HOME = ("phalanx-system", "phalanx")
-RIGHTS = needed(HOME, None)
+RIGHTS = needed(Wish())
 DEFINE = "phalanx install --print --crds-only | kubectl apply -f -"
-INSTALL = "phalanx install --print | kubectl apply -f -"
+ADMIT = "install with --admission (the chart: --set admission.enabled=true)"
 _WORKLOADS = "absent   Workload             scheduling.k8s.io/v1alpha1: not served, and not needed"
 _VERSIONS = "scheduling.k8s.io/v1beta1, scheduling.k8s.io/v1alpha3, scheduling.k8s.io/v1alpha2"
 GROUPS = {
@@ -74,7 +74,7 @@ def marks(findings: list[Finding]) -> dict[str, str]:
 
 
 def granted(plane: ControlPlane, user: str) -> Path:
-    plane.kubectl("apply", "-f", "-", stdin=grant(user, HOME, None))
+    plane.kubectl("apply", "-f", "-", stdin=grant(user, Wish()))
     kubeconfig = plane.user(user)
     eventually(f"{user} has his rights", lambda: marks(look(kubeconfig))["rights"] == "ok")
     return kubeconfig
@@ -136,7 +136,7 @@ def test_an_administrator_on_a_fresh_cluster_sees_a_whole_table_and_nothing_wron
         absent   queues               queues.scheduling.phalanx.dev is not defined: everybody shares one queue without bounds
                                       to have it: {DEFINE}
         absent   admission            no policies: typing errors are told after an object was accepted, not before
-                                      to have it: {INSTALL}
+                                      to have it: {ADMIT}
         ok       policy               default: schedules pods whose schedulerName is phalanx
         ok       port                 127.0.0.1, any free port: free, for /healthz, /readyz, /metrics
 
@@ -300,7 +300,7 @@ def test_a_namespace_that_is_missing_and_may_not_be_made_has_its_line(plane: Con
     assert [one.says for one in look(plane.kubeconfig, lease=home) if one.about == "lease"] == [
         "its namespace nowhere does not exist yet; phalanx run makes it"
     ]
-    everywhere = [Right(one.group, one.resource, one.verb) for one in needed(home, None)]
+    everywhere = [Right(one.group, one.resource, one.verb) for one in needed(Wish(lease=home))]
     create_all(plane.kubeconfig, role("homeless", "", everywhere))
     kubeconfig = plane.user("homeless")
     says = "its namespace nowhere does not exist, and we may not make it"
@@ -403,7 +403,7 @@ def test_run_says_every_missing_right_in_one_line_and_goes_on_once_they_are_give
         assert scheduler.log.read_text().count("rights-missing") == 1
         assert f'remedy="{remedy}"' in scheduler.log.read_text()
         assert f"newcomer has none of the {len(RIGHTS)} rights" in scheduler.log.read_text()
-        plane.kubectl("apply", "-f", "-", stdin=grant("newcomer", HOME, None))
+        plane.kubectl("apply", "-f", "-", stdin=grant("newcomer", Wish()))
         eventually("the gang is bound", lambda: len(places(plane, "g-")) == 4, scheduler.log)
         eventually("it is told", lambda: "rights-granted" in scheduler.log.read_text(), scheduler.log)
         assert scheduler.log.read_text().count("rights-missing") == 1

@@ -5,20 +5,26 @@ import json
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
 import yaml
 
 from phalanx.kube.doctor.certificate import certificate_dates, token_end
+from phalanx.kube.doctor.checkup import explain_reading
 from phalanx.kube.doctor.finding import Finding, Mark
 from phalanx.kube.doctor.grant import grant, grant_command
 from phalanx.kube.doctor.rights import Right, needed, printed, words
+from phalanx.kube.doctor.wish import Wish
+from phalanx.kube.fault import Fault, Trouble
 from phalanx.kube.kinds import KUBERNETES
 from phalanx.kube.local import certificates
 from phalanx.kube.local.versions import VERSIONS
 
-HOME, POLICY = ("phalanx-system", "phalanx"), ("ml", "our-policy")
+POLICY = ("ml", "our-policy")
+WITH_POLICY = Wish(policy_config_map=POLICY)
 ROLES = {"ClusterRole", "Role"}
 
 
@@ -37,19 +43,36 @@ def verbs(documents: list[dict[str, Any]]) -> set[tuple[str, str, str, bool]]:
 
 def test_what_is_checked_is_what_the_manifests_give_and_what_a_grant_gives() -> None:
     installed = verbs(list(printed()))
-    assert {(one.verb, one.group, one.resource, bool(one.namespace)) for one in needed(HOME, POLICY)} == installed
-    assert verbs(list(yaml.safe_load_all(grant("alice", HOME, POLICY)))) == installed
+    assert {(one.verb, one.group, one.resource, bool(one.namespace)) for one in needed(WITH_POLICY)} == installed
+    assert verbs(list(yaml.safe_load_all(grant("alice", WITH_POLICY)))) == installed
 
 
 def test_rights_with_a_name_are_asked_for_under_the_name_that_was_chosen() -> None:
-    everywhere = len([one for one in needed(HOME, POLICY) if not one.namespace])
-    assert [str(one) for one in needed(("gpu", "blue"), POLICY)][everywhere:] == [
+    everywhere = len([one for one in needed(WITH_POLICY) if not one.namespace])
+    assert [str(one) for one in needed(Wish(lease=("gpu", "blue"), policy_config_map=POLICY))][everywhere:] == [
         "create leases.coordination.k8s.io in gpu",
         "get leases.coordination.k8s.io gpu/blue",
         "update leases.coordination.k8s.io gpu/blue",
         "get configmaps ml/our-policy",
     ]
-    assert [one for one in needed(None, None) if one.namespace] == []
+    assert [one for one in needed(Wish(lease=None)) if one.namespace] == []
+
+
+def test_a_dry_run_needs_what_its_page_says() -> None:
+    page = Path("docs/operate.md").read_text("utf-8").split("<!-- read rights -->")[1]
+    dry = Wish(dry_run=True)
+    told = verbs([yaml.safe_load(dedent(page))])
+    assert {(one.verb, one.group, one.resource, False) for one in needed(dry)} == told
+    assert verbs(list(yaml.safe_load_all(grant("alice", dry)))) == told
+    assert grant_command("alice", dry) == "phalanx check --grant alice --dry-run | kubectl apply -f -"
+
+
+def test_a_dry_run_that_may_not_read_is_told_the_line_that_lets_it() -> None:
+    why = '403 nodes is forbidden: User "alice" cannot list resource "nodes" in API group "" at the cluster scope'
+    fault = explain_reading(Fault(Trouble.RIGHTS, why), Wish(dry_run=True))
+    assert (fault.why, fault.remedy) == (why, "phalanx check --grant alice --dry-run | kubectl apply -f -")
+    away = Fault(Trouble.AWAY, "connection refused")
+    assert explain_reading(away, Wish(dry_run=True)) == away
 
 
 def test_rights_in_words_are_gathered_by_what_may_be_done() -> None:
@@ -62,7 +85,7 @@ def test_rights_in_words_are_gathered_by_what_may_be_done() -> None:
 
 def test_a_grant_is_the_users_own_and_its_line_can_be_pasted() -> None:
     """Names come from whoever runs the cluster; what is not allowed in a role's name is replaced, and kept apart."""
-    objects = list(yaml.safe_load_all(grant("arn:aws:iam::1:user/alice", HOME, None)))
+    objects = list(yaml.safe_load_all(grant("arn:aws:iam::1:user/alice", Wish())))
     assert [(one["kind"], one["metadata"]["name"]) for one in objects] == [
         ("Namespace", "phalanx-system"),
         *((kind, "phalanx-run:arn:aws:iam::1:user-alice-939933e4") for kind in (
@@ -70,8 +93,8 @@ def test_a_grant_is_the_users_own_and_its_line_can_be_pasted() -> None:
         )),
     ]  # fmt: skip
     # A namespace of the user's own is not ours to make or to restrict.
-    assert "Namespace" not in {one["kind"] for one in yaml.safe_load_all(grant("alice", ("ml", "phalanx"), None))}
-    assert grant_command("a; b", ("ml", "blue"), POLICY) == (
+    assert "Namespace" not in {one["kind"] for one in yaml.safe_load_all(grant("alice", Wish(lease=("ml", "phalanx"))))}
+    assert grant_command("a; b", Wish(lease=("ml", "blue"), policy_config_map=POLICY)) == (
         "phalanx check --grant 'a; b' --lease-namespace ml --lease-name blue --policy-config-map ml/our-policy"
         " | kubectl apply -f -"
     )

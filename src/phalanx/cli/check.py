@@ -25,6 +25,7 @@ def check(
     lease_name: str = "phalanx",
     address: str = "127.0.0.1",
     port: int = 10261,
+    dry_run: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     output: Annotated[Literal["text", "json"], Parameter(name=["--output", "-o"])] = "text",
     grant: str | None = None,
 ) -> int:
@@ -52,6 +53,8 @@ def check(
         Where /healthz, /readyz and /metrics would be served.
     port
         The port for them; 0 takes a free one.
+    dry_run
+        What `phalanx run --dry-run` needs, which is less: it writes nothing.
     output
         text for people, json for programs.
     grant
@@ -68,5 +71,5 @@ def check(
             raise Mistake(f"check: --policy-config-map: found {policy_config_map}, allowed is namespace/name")
         config_map = (namespace, name)
     lease = (lease_namespace, lease_name)
-    wish = Wish(kubeconfig, context, policy, config_map, scheduler_name, lease, address, port)
+    wish = Wish(kubeconfig, context, policy, config_map, scheduler_name, lease, address, port, dry_run)
     return checking.granted(grant, wish) if grant is not None else checking.checked(wish, output)

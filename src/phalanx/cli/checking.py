@@ -31,8 +31,7 @@ def checked(wish: Wish, output: str) -> int:
 
 def granted(user: str, wish: Wish) -> int:
     """Print the manifests that give a user the rights."""
-    assert wish.lease is not None
-    print(grant(user, wish.lease, wish.policy_config_map), end="")
+    print(grant(user, wish), end="")
     return 0
 
 

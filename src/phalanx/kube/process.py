@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 from phalanx.engine.policy import Policy
 from phalanx.kube.client import Client
 from phalanx.kube.credentials import load_access
-from phalanx.kube.doctor.checkup import Checkup
+from phalanx.kube.doctor.checkup import Checkup, explain_reading
 from phalanx.kube.doctor.wish import Wish
 from phalanx.kube.dry_run import DryRun, Tell
 from phalanx.kube.leader import Leader
@@ -104,7 +104,8 @@ async def _serve_dry(choices: Choices, tell: Tell, log: Log) -> int:
         source = _source(choices, client)
         policy, watch = await _first_policy(choices, source)
         metrics = Metrics()
-        standing = Standing(log)
+        wish = replace(_wish(choices), dry_run=True)
+        standing = Standing(log, explain=lambda fault: explain_reading(fault, wish))
         dry = DryRun(client, policy, metrics, log, standing, choices.wave_deadline, tell)
         async with serve_health(choices.address, choices.port, dry, metrics) as port:
             log.say(

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import re
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ from phalanx.kube.standing import Standing
 if TYPE_CHECKING:
     from phalanx.kube.doctor.examine import Examination
 
+_USER = re.compile(r'\bUser "([^"]+)" cannot ')
 #: The first seconds belong to the lists and the first binds.
 START = 3.0
 #: Rights that were missing are looked for again so often.
@@ -23,6 +26,17 @@ AGAIN = 5.0
 #: Whoever is forbidden something asks for a look; not more often than this.
 _PAUSE = 2.0
 WHO = "rights"
+
+
+def explain_reading(fault: Fault, wish: Wish) -> Fault:
+    """Say of missing rights, to whoever writes nothing and so cannot ask for the list, the line that gives them all."""
+    user = _USER.search(fault.why) if fault.trouble is Trouble.RIGHTS else None
+    if user is None:
+        return fault
+    # Here and not above: as below.
+    from phalanx.kube.doctor.grant import grant_command  # noqa: PLC0415
+
+    return replace(fault, remedy=grant_command(user[1], wish))
 
 
 class Checkup:

@@ -19,7 +19,7 @@ KUBECONFIG, POLICY, RIGHTS, KINDS = "kubeconfig", "policy", "rights", "kinds"
 #: Puts our definition of Queues on the cluster.
 DEFINE = "phalanx install --print --crds-only | kubectl apply -f -"
 #: Puts the policies on it that check what people apply.
-INSTALL = "phalanx install --print | kubectl apply -f -"
+ADMIT = "install with --admission (the chart: --set admission.enabled=true)"
 _AFTER_SERVER = (
     clock.ABOUT, server.IDENTITY, RIGHTS, KINDS, lease.ABOUT, neighbours.ABOUT, queue_definition.ABOUT,
     admission.ABOUT,
@@ -77,10 +77,10 @@ class Examination:
         wish, client = self._wish, self._client
         policy, finding = await self._policy()
         found = []
-        if wish.lease is not None:
+        if wish.lease is not None and not wish.dry_run:
             found.append(await self._try(lease.ABOUT, lease.look_at_lease(client, wish.lease)))
         found += await self._surroundings(policy)
-        found.append(await self._try(admission.ABOUT, admission.look_at_admission(client, INSTALL)))
+        found.append(await self._try(admission.ABOUT, admission.look_at_admission(client, ADMIT)))
         return [*found, finding]
 
     async def surroundings(self) -> list[Finding] | None:
@@ -107,10 +107,12 @@ class Examination:
 
     async def _surroundings(self, policy: Policy | None) -> list[Finding]:
         look = queue_definition.look_at_queue_definition(self._client, DEFINE)
-        return [await self._neighbours(policy), await self._try(queue_definition.ABOUT, look)]
+        # A dry run gets in nobody's way.
+        others = [] if self._wish.dry_run else [await self._neighbours(policy)]
+        return [*others, await self._try(queue_definition.ABOUT, look)]
 
     def _needed(self) -> list[rights.Right]:
-        return rights.needed(self._wish.lease, self._wish.policy_config_map)
+        return rights.needed(self._wish)
 
     async def _rights(self) -> Finding:
         needed = self._needed()
@@ -122,7 +124,7 @@ class Examination:
 
     def _lacked(self, lacked: list[rights.Right]) -> Finding:
         user = self._user.name if self._user is not None else "this user"
-        remedy = grant_command(user, self._wish.lease, self._wish.policy_config_map)
+        remedy = grant_command(user, self._wish)
         return failed(RIGHTS, rights.lacking(user, lacked, self._needed()), remedy)
 
     async def _neighbours(self, policy: Policy | None) -> Finding:

@@ -9,31 +9,32 @@ from typing import Any
 import yaml
 
 from phalanx.kube.doctor.rights import Right, needed, printed
-from phalanx.kube.doctor.wish import Place
+from phalanx.kube.doctor.wish import Wish
 
 _RBAC = "rbac.authorization.k8s.io"
 _ACCOUNT = "system:serviceaccount:"
 _NO_NAME = re.compile(r"[^A-Za-z0-9.:@_-]")
-_DEFAULT = "phalanx-system"
+_HOME = ("phalanx-system", "phalanx")
 
 
-def grant_command(user: str, lease: Place | None, policy_config_map: Place | None) -> str:
+def grant_command(user: str, wish: Wish) -> str:
     """Return the line with which an administrator grants it."""
-    options = [f"--grant {quote(user)}"]
-    if lease is not None and lease[0] != _DEFAULT:
-        options.append(f"--lease-namespace {lease[0]}")
-    if lease is not None and lease[1] != "phalanx":
-        options.append(f"--lease-name {lease[1]}")
-    if policy_config_map is not None:
-        options.append(f"--policy-config-map {'/'.join(policy_config_map)}")
-    return f"phalanx check {' '.join(options)} | kubectl apply -f -"
+    namespace, name = wish.lease or _HOME
+    options = [
+        f"--grant {quote(user)}",
+        "--dry-run" if wish.dry_run else "",
+        f"--lease-namespace {namespace}" if namespace != _HOME[0] and not wish.dry_run else "",
+        f"--lease-name {name}" if name != _HOME[1] and not wish.dry_run else "",
+        f"--policy-config-map {'/'.join(wish.policy_config_map)}" if wish.policy_config_map else "",
+    ]
+    return f"phalanx check {' '.join(filter(None, options))} | kubectl apply -f -"
 
 
-def grant(user: str, lease: Place, policy_config_map: Place | None) -> str:
+def grant(user: str, wish: Wish) -> str:
     """Return the manifests. With our own namespace, which a fresh cluster does not have; others are the user's own."""
-    rights = needed(lease, policy_config_map)
+    rights = needed(wish)
     namespaces = dict.fromkeys(right.namespace for right in rights)
-    documents = [one for one in printed() if one["kind"] == "Namespace" and _DEFAULT in namespaces]
+    documents = [one for one in printed() if one["kind"] == "Namespace" and _HOME[0] in namespaces]
     for namespace in namespaces:
         documents += role(user, namespace, [right for right in rights if right.namespace == namespace])
     return yaml.safe_dump_all(documents, sort_keys=False, width=120)

@@ -9,7 +9,7 @@ import msgspec
 import yaml
 
 from phalanx.kube.client import Client, Reply
-from phalanx.kube.doctor.wish import Place
+from phalanx.kube.doctor.wish import Wish
 from phalanx.kube.install import Installation, manifests
 
 #: How many are asked for at a time: a scheduler that starts has more urgent questions to the server.
@@ -42,6 +42,11 @@ class Right:
         return f"{full} {self.namespace}/{self.name}" if self.name else f"{full} in {self.namespace}"
 
     @property
+    def reading(self) -> bool:
+        """Tell whether a dry run needs it too."""
+        return self.verb in _BLOCKING or self.resource == "configmaps"
+
+    @property
     def blocking(self) -> bool:
         """Tell whether a scheduler without it schedules nothing."""
         return self.verb in _BLOCKING or self.resource in {"pods/binding", "leases"}
@@ -55,9 +60,9 @@ class RightsUnknown(Exception):  # noqa: N818 (what happened, not a fault of our
         self.reply = reply
 
 
-def needed(lease: Place | None, policy_config_map: Place | None) -> list[Right]:
-    """Return every right that the manifests give, for this lease and this policy."""
-    named = {"leases": lease, "configmaps": policy_config_map}
+def needed(wish: Wish) -> list[Right]:
+    """Return every right that the manifests give, for this lease and this policy; for a dry run those to read."""
+    named = {"leases": wish.lease, "configmaps": wish.policy_config_map}
     found: list[Right] = []
     for document in printed():
         if document["kind"] == "ClusterRole":
@@ -69,7 +74,8 @@ def needed(lease: Place | None, policy_config_map: Place | None) -> list[Right]:
                 if place is not None:
                     name = place[1] if right.name else ""
                     found.append(Right(right.group, right.resource, right.verb, place[0], name))
-    return list(dict.fromkeys(found))
+    rights = list(dict.fromkeys(found))
+    return [one for one in rights if one.reading] if wish.dry_run else rights
 
 
 def printed() -> Iterator[dict[str, Any]]:

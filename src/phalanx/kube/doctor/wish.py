@@ -19,3 +19,5 @@ class Wish:
     lease: Place | None = ("phalanx-system", "phalanx")
     address: str = "127.0.0.1"
     port: int = 10261
+    #: Nothing is written: no lease, and no right but to read.
+    dry_run: bool = False
