@@ -120,7 +120,8 @@ class Examination:
             lacked = await rights.missing(self._client, needed)
         except rights.RightsUnknown as unknown:
             return unread(RIGHTS, unknown.reply)
-        return self._lacked(lacked) if lacked else ok(RIGHTS, f"all {len(needed)} that a scheduler needs")
+        who = "dry run" if self._wish.dry_run else "scheduler"
+        return self._lacked(lacked) if lacked else ok(RIGHTS, f"all {len(needed)} that a {who} needs")
 
     def _lacked(self, lacked: list[rights.Right]) -> Finding:
         user = self._user.name if self._user is not None else "this user"
