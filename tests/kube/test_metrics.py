@@ -13,12 +13,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from phalanx import __version__
 from phalanx.engine.invariants import Violation
+from phalanx.kube.choices import ListenError
 from phalanx.kube.clock import Clock
 from phalanx.kube.kinds import PODS
 from phalanx.kube.log import Log
-from phalanx.kube.metrics import Metrics, _queues
+from phalanx.kube.metrics import Metrics
+from phalanx.kube.metrics_page import queue_gauges
 from phalanx.kube.scheduler import Scheduler
-from phalanx.kube.server import ListenError, serve_health
+from phalanx.kube.server import serve_health
 from phalanx.loop import Cycle
 from phalanx.model.plan import Bind, Code, Plan, Reason, Wait
 
@@ -101,7 +103,7 @@ def test_cycles_binds_and_what_waits_are_counted() -> None:
 def test_every_figure_is_explained_to_operators(pytestconfig: pytest.Config) -> None:
     page = (pytestconfig.rootpath / "docs" / "operate.md").read_text()
     names = {name.partition("{")[0] for name in figures(Metrics())} | {"phalanx_watch_silence_seconds"}
-    names |= {family.name for family in _queues(None)} | {"phalanx_usage_history_seconds"}
+    names |= {family.name for family in queue_gauges(None)} | {"phalanx_usage_history_seconds"}
     names -= {"phalanx_cycle_seconds_count", "phalanx_cycle_seconds_sum"}
     assert [name for name in sorted(names | {"phalanx_cycle_seconds"}) if f"`{name}" not in page] == []
 

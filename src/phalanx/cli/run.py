@@ -86,11 +86,11 @@ def run(
         lease. It needs no right but to read.
     """
     # Here and not above: whoever asks for help need not wait for the network libraries.
+    from phalanx.kube.choices import Choices, Lease, ListenError  # noqa: PLC0415
     from phalanx.kube.credentials import AccessError  # noqa: PLC0415
-    from phalanx.kube.process import Choices, Lease, serve  # noqa: PLC0415
-    from phalanx.kube.server import ListenError  # noqa: PLC0415
     from phalanx.kube.standing import Hopeless  # noqa: PLC0415
-    from phalanx.policy.load import PolicyError  # noqa: PLC0415
+    from phalanx.kube.start import serve  # noqa: PLC0415
+    from phalanx.policy.mistake import PolicyError  # noqa: PLC0415
 
     if not 0 < retry_period < renew_deadline < lease_duration:
         raise Mistake(

@@ -73,6 +73,8 @@ class Client:
         self._reply_max = reply_max
         self._road = Road(access.server, access.proxy, access.tls_server_name)
         self._pool: Pool | None = None
+        #: Answers that were asked for before anybody needed them.
+        self._early: dict[str, asyncio.Task[Reply]] = {}
         self._fields = (
             f" HTTP/1.1\r\n{self._road.fields}User-Agent: phalanx/{__version__}\r\nAccept: application/json\r\n"
         )
@@ -84,8 +86,15 @@ class Client:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        for task in self._early.values():
+            task.cancel()
+        await asyncio.gather(*self._early.values(), return_exceptions=True)
         if self._pool is not None:
             await self._pool.close()
+
+    def ahead(self, path: str, query: Mapping[str, str]) -> None:
+        """Ask now for what will be asked for in the same words: whoever does it first gets this answer."""
+        self._early[_target(path, query)] = asyncio.create_task(self._answered("GET", path, query, None, "", 30.0))
 
     async def request(
         self,
@@ -98,10 +107,17 @@ class Client:
         timeout: float = 30.0,  # noqa: ASYNC109 (it belongs to the request, not to the caller)
     ) -> Reply:
         """Ask once; after a 401, once more with fresh credentials."""
-        reply = await self._ask(method, path, query, body, content_type, timeout)
+        if self._early and method == "GET" and (early := self._early.pop(_target(path, query), None)):
+            return await early
+        return await self._answered(method, path, query, body, content_type, timeout)
+
+    async def _answered(
+        self, method: str, path: str, query: Mapping[str, str] | None, body: bytes | None, kind: str, seconds: float
+    ) -> Reply:
+        reply = await self._ask(method, path, query, body, kind, seconds)
         if reply.status == 401:
             await self._trusted(self._access.refresh())
-            reply = await self._ask(method, path, query, body, content_type, timeout)
+            reply = await self._ask(method, path, query, body, kind, seconds)
         return reply
 
     async def _ask(
@@ -184,10 +200,7 @@ class Client:
     async def _head(self, method: str, path: str, query: Mapping[str, str] | None) -> str:
         """Return the request line and the fields that every request has."""
         authorization = await self._trusted(self._access.authorization())
-        target = path if _PLAIN.fullmatch(path) else quote(path, safe="/:~!$&'()*+,;=@%")
-        if query:
-            target = f"{target}?{urlencode(query)}"
-        head = f"{method} {self._road.prefix}{target}{self._fields}"
+        head = f"{method} {self._road.prefix}{_target(path, query)}{self._fields}"
         if not authorization:
             return head
         if _CONTROL.search(authorization):
@@ -204,6 +217,11 @@ class Client:
     def _require(self) -> Pool:
         assert self._pool is not None, "the client is used inside `async with`"
         return self._pool
+
+
+def _target(path: str, query: Mapping[str, str] | None) -> str:
+    target = path if _PLAIN.fullmatch(path) else quote(path, safe="/:~!$&'()*+,;=@%")
+    return f"{target}?{urlencode(query)}" if query else target
 
 
 def _unanswered(method: str, path: str, error: Exception) -> Unanswered:

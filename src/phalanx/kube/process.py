@@ -1,4 +1,4 @@
-"""The process: reads the choices, wires the scheduler, serves health and metrics, and leaves in good order."""
+"""The process: wires the scheduler by the choices, serves health and metrics, and leaves in good order."""
 
 import asyncio
 import os
@@ -6,116 +6,75 @@ import signal
 import socket
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 
 from phalanx.engine.policy import Policy
+from phalanx.kube.choices import Choices
 from phalanx.kube.client import Client
-from phalanx.kube.credentials import load_access
+from phalanx.kube.credentials import Access
 from phalanx.kube.doctor.checkup import Checkup, explain_reading
 from phalanx.kube.doctor.wish import Wish
-from phalanx.kube.dry_run import DryRun, Tell
 from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
 from phalanx.kube.metrics import Metrics
 from phalanx.kube.policy_source import PolicyWatch, Source, config_map_source, file_source
-from phalanx.kube.reading import ReadingClient
 from phalanx.kube.scheduler import FAREWELL, Scheduler, Settings
 from phalanx.kube.server import serve_health
 from phalanx.kube.standing import Standing
 from phalanx.policy.load import PolicyError, load_policy, preset_names
 
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """The lease that the leader holds."""
-
-    namespace: str
-    name: str
-    duration: float
-    renew: float
-    retry: float
+if TYPE_CHECKING:
+    from phalanx.kube.dry_run import DryRun, Tell
+    from phalanx.kube.reading import ReadingClient
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What the command line said."""
-
-    kubeconfig: str | None
-    context: str | None
-    policy: str
-    policy_config_map: str | None
-    scheduler_names: tuple[str, ...]
-    lease: Lease | None
-    wave_deadline: float
-    address: str
-    port: int
-    log_format: Literal["text", "json"]
-    #: The address of a Prometheus that keeps the history of use.
-    usage_prometheus: str | None = None
-    #: Evictions per second.
-    eviction_rate: float = 500.0
-    #: Events per second; 0: none.
-    event_rate: float = 100.0
-
-
-def serve(choices: Choices, tell: Tell | None = None) -> int:
-    """Run until told to stop; return the exit status. With `tell` it is a dry run, which writes nothing."""
-    try:
-        import uvloop  # noqa: PLC0415 (there is none for Windows)
-    except ModuleNotFoundError:
-        return asyncio.run(_serve(choices, tell))
-    return uvloop.run(_serve(choices, tell))
-
-
-async def _serve(choices: Choices, tell: Tell | None) -> int:
+async def run(choices: Choices, access: Access, client: Client) -> int:
+    """Schedule until told to stop; return the exit status."""
     log = Log(choices.log_format)
-    if tell is not None:
-        return await _serve_dry(choices, tell, log)
     # As client-go: two replicas on one host, or in two pod namespaces with one host name, must never be one.
     identity = f"{os.environ.get('POD_NAME') or socket.gethostname()}_{uuid.uuid4()}"
-    access = load_access(choices.kubeconfig, choices.context)
-    async with Client(access) as client:
-        source = _source(choices, client)
-        policy, watch = await _first_policy(choices, source)
-        metrics = Metrics()
-        checkup = Checkup(client, access, _wish(choices), log)
-        standing = checkup.standing
-        leader = _leader(choices, client, identity, log, standing)
-        settings = Settings(
-            identity, wave_deadline=choices.wave_deadline, eviction_rate=choices.eviction_rate,
-            event_rate=choices.event_rate,
-        )  # fmt: skip
-        scheduler = Scheduler(client, policy, leader, metrics, log, settings, standing)
-        async with serve_health(choices.address, choices.port, scheduler, metrics) as port:
-            log.say("started", identity=identity, policy=policy.name, port=port)
-            if watch is not None and source is not None:
-                watch.on_change(
-                    lambda fresh: scheduler.use(_named(fresh, choices)),
-                    lambda why: scheduler.telling.policy(source, why),
-                )
-            history = _history(choices, scheduler, metrics)
-            others = [one for one in (standing, checkup, leader, watch, history) if one is not None]
-            return await _until_stopped(scheduler, others)
-
-
-async def _serve_dry(choices: Choices, tell: Tell, log: Log) -> int:
-    async with ReadingClient(load_access(choices.kubeconfig, choices.context)) as client:
-        source = _source(choices, client)
-        policy, watch = await _first_policy(choices, source)
-        metrics = Metrics()
-        wish = replace(_wish(choices), dry_run=True)
-        standing = Standing(log, explain=lambda fault: explain_reading(fault, wish))
-        dry = DryRun(client, policy, metrics, log, standing, choices.wave_deadline, tell)
-        async with serve_health(choices.address, choices.port, dry, metrics) as port:
-            log.say(
-                "started", dry_run=True, policy=policy.name, port=port, then="plans are printed, nothing is written"
+    source = _source(choices, client)
+    policy, watch = await _first_policy(choices, source)
+    metrics = Metrics()
+    checkup = Checkup(client, access, _wish(choices), log)
+    standing = checkup.standing
+    leader = _leader(choices, client, identity, log, standing)
+    settings = Settings(
+        identity, wave_deadline=choices.wave_deadline, eviction_rate=choices.eviction_rate,
+        event_rate=choices.event_rate,
+    )  # fmt: skip
+    scheduler = Scheduler(client, policy, leader, metrics, log, settings, standing)
+    async with serve_health(choices.address, choices.port, scheduler, metrics) as port:
+        log.say("started", identity=identity, policy=policy.name, port=port)
+        if watch is not None and source is not None:
+            watch.on_change(
+                lambda fresh: scheduler.use(_named(fresh, choices)),
+                lambda why: scheduler.telling.policy(source, why),
             )
-            if watch is not None and source is not None:
-                watch.on_change(lambda fresh: dry.use(_named(fresh, choices)), lambda why: dry.bad_policy(source, why))
-            history = _history(choices, dry, metrics)
-            others = [one for one in (standing, *dry.reflectors, watch, history) if one is not None]
-            return await _until_stopped(dry, others)
+        history = _history(choices, scheduler, metrics)
+        others = [one for one in (standing, checkup, leader, watch, history) if one is not None]
+        return await _until_stopped(scheduler, others)
+
+
+async def run_dry(choices: Choices, client: "ReadingClient", tell: "Tell") -> int:
+    """Decide and tell until told to stop, and write nothing."""
+    from phalanx.kube.dry_run import DryRun  # noqa: PLC0415 (no other run needs it)
+
+    log = Log(choices.log_format)
+    source = _source(choices, client)
+    policy, watch = await _first_policy(choices, source)
+    metrics = Metrics()
+    wish = replace(_wish(choices), dry_run=True)
+    standing = Standing(log, explain=lambda fault: explain_reading(fault, wish))
+    dry = DryRun(client, policy, metrics, log, standing, choices.wave_deadline, tell)
+    async with serve_health(choices.address, choices.port, dry, metrics) as port:
+        log.say("started", dry_run=True, policy=policy.name, port=port, then="plans are printed, nothing is written")
+        if watch is not None and source is not None:
+            watch.on_change(lambda fresh: dry.use(_named(fresh, choices)), lambda why: dry.bad_policy(source, why))
+        history = _history(choices, dry, metrics)
+        others = [one for one in (standing, *dry.reflectors, watch, history) if one is not None]
+        return await _until_stopped(dry, others)
 
 
 def _source(choices: Choices, client: Client) -> Source | None:
@@ -152,7 +111,7 @@ def _named(policy: Policy, choices: Choices) -> Policy:
     return replace(policy, scheduler_names=names)
 
 
-def _history(choices: Choices, scheduler: Scheduler | DryRun, metrics: Metrics) -> "_Work | None":
+def _history(choices: Choices, scheduler: "Scheduler | DryRun", metrics: Metrics) -> "_Work | None":
     if choices.usage_prometheus is None:
         return None
     # Here and not above: few have use for it.
@@ -183,7 +142,7 @@ class _Work(Protocol):
     async def run(self) -> None: ...
 
 
-async def _until_stopped(scheduler: Scheduler | DryRun, others: Sequence[_Work]) -> int:
+async def _until_stopped(scheduler: "Scheduler | DryRun", others: Sequence[_Work]) -> int:
     """Run everything; on SIGTERM let binds finish, give the lease back, and go."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -17,8 +17,8 @@ from phalanx.kube.feed import Feed
 from phalanx.kube.kinds import Kind
 from phalanx.kube.log import Log
 from phalanx.kube.standing import Standing
+from phalanx.kube.start import PAGE
 
-PAGE = "1000"
 #: The server sends a bookmark about once a minute; twice that without a byte is silence.
 STALL = 130.0
 #: How often a kind that the cluster does not serve is looked for.
@@ -188,18 +188,21 @@ class Reflector:
 
     async def _list(self) -> None:
         seen: set[str] = set()
-        query = {"limit": PAGE}
+        query = PAGE
         while True:
             reply = await self._client.request("GET", self._served.path, query=query)
             if not reply.ok:
                 raise StreamRefused(reply)
             self._serves()
             page = _page.decode(reply.body)
+            if page.metadata.continue_:
+                # The server is at the next page while we are at this one.
+                query = {**PAGE, "continue": page.metadata.continue_}
+                self._client.ahead(self._served.path, query)
             for raw in page.items or ():
                 seen.add(self._feed.put(self.kind, raw, listed=True, api_version=self._served.api_version))
             if not page.metadata.continue_:
                 break
-            query = {"limit": PAGE, "continue": page.metadata.continue_}
             # Decoding a page is a millisecond or more of work: let decisions and binds run in between.
             await asyncio.sleep(0)
         self._feed.replaced(self.kind, seen)

@@ -205,9 +205,6 @@ class Scheduler:
             if self.stopped:
                 self.stopped = False
                 self.log.say("resumed", missed=self.feed.missed)
-            if first:
-                first = False
-                self._settle_memory()
             if self.may_write() and not self.leaving:
                 if self._forgetful:
                     self._forgetful = False
@@ -217,6 +214,10 @@ class Scheduler:
                 self.cycle()
                 self.nominations.follow(self.room.under_way)
                 self.queues.flush()
+                if first:
+                    first = False
+                    # What the first lists made stays: keep the collector from walking it again and again.
+                    gc.freeze()
                 await self._gather(self.clock.monotonic() - started)
 
     async def _gather(self, took: float) -> None:
@@ -291,9 +292,3 @@ class Scheduler:
         rest = min(2.0 ** (times - 1), BACKOFF_MAX)
         self.world.rest(bind.gang_key, now + rest, f"its bind was refused: {settled.why}")
         self._wake.set()
-
-    def _settle_memory(self) -> None:
-        """What the first lists made stays: keep the collector from walking it again and again."""
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 100)

@@ -11,8 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Protocol
 
-from prometheus_client import CONTENT_TYPE_LATEST
-
+from phalanx.kube.choices import ListenError
 from phalanx.kube.clock import Clock
 from phalanx.kube.feed import Feed
 from phalanx.kube.leader import Leader
@@ -27,6 +26,8 @@ _QUESTION_MAX = 16 * 2**10
 #: Status, type of content, content.
 _Page = tuple[HTTPStatus, str, bytes]
 _TEXT = "text/plain; charset=utf-8"
+#: Of Prometheus' text format.
+_FIGURES = "text/plain; version=1.0.0; charset=utf-8"
 
 
 class Scheduling(Protocol):
@@ -45,10 +46,6 @@ class Scheduling(Protocol):
 
     def figures(self) -> QueueFigures | None:
         """Return the queues as of the last cycle."""
-
-
-class ListenError(Exception):
-    """An address cannot be listened on; the text is one line."""
 
 
 @asynccontextmanager
@@ -96,7 +93,7 @@ def _pages(metrics: Metrics, scheduler: Scheduling) -> dict[str, Callable[[], _P
         return (HTTPStatus.SERVICE_UNAVAILABLE, _TEXT, told.encode()) if told else (HTTPStatus.OK, _TEXT, b"ok\n")
 
     def figures() -> _Page:
-        return HTTPStatus.OK, CONTENT_TYPE_LATEST, metrics.text()
+        return HTTPStatus.OK, _FIGURES, metrics.text()
 
     return {"/healthz": health, "/readyz": readiness, "/metrics": figures}
 

@@ -2,7 +2,6 @@
 
 import os
 import ssl
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -139,6 +138,8 @@ def _as_file(content: bytes) -> Iterator[str]:
             file.flush()
             yield f"/proc/self/fd/{file.fileno()}"
     else:
+        import tempfile  # noqa: PLC0415 (no Linux needs it)
+
         with tempfile.NamedTemporaryFile() as file:
             file.write(content)
             file.flush()

@@ -1,7 +1,6 @@
 """The plan: the immutable value that a cycle returns. It can be printed, compared and sent as JSON."""
 
 from dataclasses import dataclass, field, replace
-from difflib import unified_diff
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -198,5 +197,7 @@ class Plan:
 
     def diff(self, other: "Plan") -> str:
         """Return what changes from this plan to the other, as a unified diff; empty when nothing does."""
+        from difflib import unified_diff  # noqa: PLC0415 (no scheduler compares plans)
+
         lines = unified_diff(self.text().splitlines(), other.text().splitlines(), "before", "after", lineterm="", n=0)
         return "\n".join(lines)

@@ -6,6 +6,7 @@ from typing import Any
 import yaml
 
 from phalanx.model.quantity import shown
+from phalanx.policy.mistake import PolicyError
 
 #: Where a value stands: keys and list positions from the top.
 Path = tuple[str | int, ...]
@@ -13,10 +14,6 @@ Path = tuple[str | int, ...]
 #: Far more than any policy needs; beyond it the file is something else.
 SIZE_MAX = 1_000_000
 DEPTH_MAX = 32
-
-
-class PolicyError(ValueError):
-    """A policy that cannot be used. Its text is one line per mistake, each for a person."""
 
 
 @dataclass(slots=True)

@@ -1,14 +1,13 @@
 """Load a policy by the name of a preset or from a file, following what it extends."""
 
 from dataclasses import dataclass
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from phalanx.engine.policy import Policy
 from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
 from phalanx.model.quantity import shown
-from phalanx.policy.document import SIZE_MAX, Document, PolicyError, parse
+from phalanx.policy.document import SIZE_MAX, Document, parse
+from phalanx.policy.mistake import PolicyError
 from phalanx.policy.sections import Sections, read_sections
 from phalanx.policy.spelling import nearest
 
@@ -41,8 +40,8 @@ def preset_text(name: str) -> str:
     return (_presets() / f"{name}.yaml").read_text("utf-8")
 
 
-def _presets() -> Traversable:
-    return resources.files("phalanx.policy") / "presets"
+def _presets() -> Path:
+    return Path(__file__).parent / "presets"
 
 
 class _SourceError(Exception):

@@ -3,8 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import is_dataclass
-from importlib.metadata import EntryPoint, entry_points
-from typing import get_type_hints
+from typing import TYPE_CHECKING, get_type_hints
 
 from phalanx.engine.actions.allocate import Allocate
 from phalanx.engine.actions.backfill import Backfill
@@ -33,6 +32,9 @@ from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
 from phalanx.engine.shares.weighted import Weighted
 from phalanx.model.quantity import shown
 from phalanx.policy.spelling import unknown
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 #: Where an installed package announces its plugins.
 GROUP = "phalanx.plugins"
@@ -83,8 +85,11 @@ def share_class(name: str) -> type[Share]:
     return SHARES[name]
 
 
-def offered() -> Mapping[str, list[EntryPoint]]:
+def offered() -> "Mapping[str, list[EntryPoint]]":
     """Return the entry points of every installed package, by name, without importing any of them."""
+    # Here and not above: who names built-in plugins alone, as most do, need not wait for it.
+    from importlib.metadata import entry_points  # noqa: PLC0415
+
     offers: defaultdict[str, list[EntryPoint]] = defaultdict(list)
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, package(point))):
         # One package found twice on the path is one offer.
@@ -100,12 +105,12 @@ def origin(name: str) -> str:
     return f"by entry point from {', '.join(map(package, offered().get(name, ())))}"
 
 
-def package(point: EntryPoint) -> str:
+def package(point: "EntryPoint") -> str:
     """Return the name and version of the package behind an entry point."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
 
 
-def _load(point: EntryPoint) -> type[Plugin]:
+def _load(point: "EntryPoint") -> type[Plugin]:
     """Import a plugin and check that it is one."""
     where = f"the entry point {point.value} of {package(point)}"
     try:

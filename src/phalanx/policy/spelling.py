@@ -1,7 +1,6 @@
 """The nearest right spelling, for messages about a name that nobody knows."""
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 
 def unknown(what: str, name: str, allowed: Iterable[str]) -> str:
@@ -16,6 +15,8 @@ def unknown(what: str, name: str, allowed: Iterable[str]) -> str:
 
 def nearest(name: str, allowed: Iterable[str]) -> str | None:
     """Return the allowed name that a slip of the hand, of case or of dash and underscore would turn into this one."""
+    from difflib import get_close_matches  # noqa: PLC0415 (only a typing error needs it)
+
     plain = {_plain(candidate): candidate for candidate in allowed}
     # 64: longer names are no slip, and comparing a megabyte with them takes seconds.
     close = get_close_matches(_plain(name[:64]), plain, n=1, cutoff=0.6)

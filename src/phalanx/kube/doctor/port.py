@@ -2,8 +2,9 @@
 
 import asyncio
 
+from phalanx.kube.choices import ListenError
 from phalanx.kube.doctor.finding import Finding, failed, ok
-from phalanx.kube.server import ListenError, listen
+from phalanx.kube.server import listen
 
 ABOUT = "port"
 

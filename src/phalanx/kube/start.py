@@ -1,0 +1,68 @@
+"""The first moments of `phalanx run`: the API server is asked for pods and nodes before we are loaded ourselves.
+
+To load the engine takes as long as a first page of pods takes the server; so both happen at the same time.
+"""
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+from phalanx.kube.choices import Choices
+from phalanx.kube.client import Client
+from phalanx.kube.credentials import Access, load_access
+
+if TYPE_CHECKING:
+    from phalanx.kube.dry_run import Tell
+    from phalanx.kube.reading import ReadingClient
+
+#: The first page of a list; more than fits one is asked for page by page.
+PAGE = {"limit": "1000"}
+#: What there is much of, and what is asked for in the same words by the reflectors.
+FIRST = ("/api/v1/pods", "/api/v1/nodes")
+#: Seconds after which one thread lets the other go on. Python's own are five times as long as a handshake's turn.
+_TURN = 0.001
+
+
+class _Process(Protocol):
+    async def run(self, choices: Choices, access: Access, client: Client) -> int: ...
+
+    async def run_dry(self, choices: Choices, client: "ReadingClient", tell: "Tell") -> int: ...
+
+
+def serve(choices: Choices, tell: "Tell | None" = None) -> int:
+    """Run until told to stop; return the exit status. With `tell` it is a dry run, which writes nothing."""
+    try:
+        import uvloop  # noqa: PLC0415 (there is none for Windows)
+    except ModuleNotFoundError:
+        return asyncio.run(_serve(choices, tell))
+    return uvloop.run(_serve(choices, tell))
+
+
+async def _serve(choices: Choices, tell: "Tell | None") -> int:
+    access = load_access(choices.kubeconfig, choices.context)
+    if tell is not None:
+        from phalanx.kube.reading import ReadingClient  # noqa: PLC0415 (no other run needs it)
+
+        async with ReadingClient(access) as reader:
+            process = await _loaded(reader)
+            return await process.run_dry(choices, reader, tell)
+    async with Client(access) as client:
+        process = await _loaded(client)
+        return await process.run(choices, access, client)
+
+
+async def _loaded(client: Client) -> "_Process":
+    for path in FIRST:
+        client.ahead(path, PAGE)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(_TURN)
+    try:
+        return await asyncio.to_thread(_load)
+    finally:
+        sys.setswitchinterval(before)
+
+
+def _load() -> "_Process":
+    from phalanx.kube import process  # noqa: PLC0415 (see above)
+
+    return process

@@ -1,0 +1,66 @@
+"""`phalanx run` binds soon after it was started: what it may load for that is held here, since times are not."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from phalanx.kube.start import FIRST
+
+#: The engine, and what takes as long to load.
+HEAVY = {"numpy", "phalanx.loop", "phalanx.engine", "phalanx.world", "phalanx.dialects", "prometheus_client"}
+#: What a scheduler never needs, or not before its first binds.
+NEVER = {
+    "aiohttp", "cryptography", "difflib", "email", "http.client", "importlib.metadata", "importlib.resources",
+    "kubernetes", "phalanx.kube.local", "phalanx.kube.metrics_page", "phalanx.kube.usage_source", "phalanx.sim",
+    "phalanx.testing", "prometheus_client", "requests", "rich", "tempfile", "urllib.request",
+}  # fmt: skip
+
+_KUBECONFIG = """
+clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]
+users: [{name: u, user: {}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+"""
+#: Tells what is loaded when the server is first asked, and what is when the scheduler begins to work.
+_CODE = """
+import json, os, sys
+from phalanx.cli.main import main
+from phalanx.kube.client import Client
+
+def ahead(self, path, query):
+    asked.append((path, sorted(sys.modules)))
+
+def work(self):
+    print(json.dumps([asked, sorted(sys.modules)]), flush=True)
+    os._exit(0)
+
+asked = []
+Client.ahead = ahead
+import phalanx.kube.start as start
+load = start._load
+
+def loaded():
+    process = load()
+    from phalanx.kube.scheduler import Scheduler
+    Scheduler.run = work
+    return process
+
+start._load = loaded
+main(["run", "--kubeconfig", sys.argv[1], "--port", "0"])
+"""
+
+
+def test_the_server_is_asked_before_the_engine_is_loaded_and_nothing_is_that_is_not_needed(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(_KUBECONFIG)
+    plain = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    done = subprocess.run(
+        [sys.executable, "-c", _CODE, str(kubeconfig)], env=plain, capture_output=True, text=True, check=True
+    )
+    asked, working = json.loads(done.stdout)
+    assert [path for path, _ in asked] == list(FIRST)
+    assert all(not HEAVY & set(loaded) for _, loaded in asked)
+    assert NEVER & set(working) == set()
+    assert set(working) >= HEAVY - NEVER, "this list is out of date"
