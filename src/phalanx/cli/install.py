@@ -8,7 +8,7 @@ from cyclopts import App, Parameter
 from phalanx.cli.output import Mistake
 
 Print = Annotated[bool, Parameter(name="--print", negative=(), show_default=False)]
-Files = Annotated[tuple[Path, ...], Parameter(name="--values", negative=())]
+Files = Annotated[tuple[Path, ...], Parameter(name="--values", negative=(), show_default=False)]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 
@@ -24,7 +24,7 @@ def install(
     name: str = "phalanx",
     values: Files = (),
     image: str | None = None,
-    scheduler_name: Annotated[tuple[str, ...], Parameter(negative=())] = (),
+    scheduler_name: Annotated[tuple[str, ...], Parameter(negative=(), show_default=False)] = (),
     admission: Flag = False,
     no_crds: Flag = False,
     crds_only: Flag = False,

@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 from phalanx.cli.output import Mistake
 
 Print = Annotated[bool, Parameter(name="--print", negative=(), show_default=False)]
-Files = Annotated[tuple[Path, ...], Parameter(name="--values", negative=())]
+Files = Annotated[tuple[Path, ...], Parameter(name="--values", negative=(), show_default=False)]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 
 
