@@ -101,10 +101,18 @@ def test_uninstall_prints_what_was_made_and_keeps_queues_and_the_namespace_and_s
     uninstall("--print", "--namespace", "gpu", "--name", "red")
     said = capsys.readouterr()
     gone = list(yaml.safe_load_all(said.out))
-    made = {(one["kind"], one["metadata"]["name"]) for one in printed(capsys, "--namespace", "gpu", "--name", "red")}
+    # Policies that were never made are named too: one that stayed would go on refusing.
+    made = {
+        (one["kind"], one["metadata"]["name"])
+        for one in printed(capsys, "--namespace", "gpu", "--name", "red", "--admission")
+    }
     stays = {("CustomResourceDefinition", "queues.scheduling.phalanx.dev"), ("Namespace", "gpu")}
-    assert {(one["kind"], one["metadata"]["name"]) for one in gone} == made - stays | {("Lease", "red")}
+    assert {(one["kind"], one["metadata"]["name"]) for one in gone} == made - stays | {
+        ("NetworkPolicy", "red"),
+        ("Lease", "red"),
+    }
     assert said.err == (
+        "a ServiceMonitor and admission.defaults are named only with the --values that asked for them\n"
         "the namespace stays: kubectl delete namespace gpu\n"
         "every Queue stays, with its definition crd/queues.scheduling.phalanx.dev; --with-queues removes them\n"
     )

@@ -40,7 +40,8 @@ def uninstall(
     name
         What the installation is called.
     values
-        The files of values that it was installed with.
+        The files of values that it was installed with: a ServiceMonitor and admission.defaults are named only if
+        they ask for them.
     with_queues
         The definition of Queues as well, and with it every Queue of the cluster, also those of other installations.
     """
@@ -55,6 +56,11 @@ def uninstall(
     with mistakes("uninstall"):
         text = removal(installation(name, namespace, values), queues=with_queues)
     print(text, end="")
+    if not values:
+        print(
+            "a ServiceMonitor and admission.defaults are named only with the --values that asked for them",
+            file=sys.stderr,
+        )
     print(f"the namespace stays: kubectl delete namespace {namespace}", file=sys.stderr)
     if with_queues:
         print(

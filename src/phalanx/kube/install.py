@@ -1,10 +1,12 @@
 """The manifests that put Phalanx on a cluster, as YAML with comments, for `kubectl apply -f -`."""
 
 import re
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any
 
+import msgspec
 import yaml
 
 from phalanx.kube.admission.policies import files as files_of_admission
@@ -75,9 +77,19 @@ def removal(installation: Installation, *, queues: bool = False) -> str:
     """Return what `kubectl delete` needs to know of each object, the scheduler first and what it stood on last.
 
     The namespace stays, as there may be things of others in it; so do, unless asked for, the Queues and their
-    definition. The lease is made by the scheduler itself.
+    definition. Policies are named whether they were chosen or not: one that stayed would go on refusing. The lease is
+    made by the scheduler itself.
     """
-    gone = [item for item in reversed(objects(installation)) if item["kind"] not in {"Namespace", _CRD}]
+    turned = msgspec.structs.replace
+    values = installation.values
+    everything = turned(
+        values,
+        keep_queues=True,
+        admission=turned(values.admission, enabled=True, keys=True, queues=True, bound=True),
+        network_policy=turned(values.network_policy, enabled=True),
+    )
+    there = objects(replace(installation, values=everything))
+    gone = [item for item in reversed(there) if item["kind"] not in {"Namespace", _CRD}]
     names = {"name": installation.name, "namespace": installation.namespace}
     gone.append({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": names})
     gone += [queue_crd()] if queues else []
