@@ -16,12 +16,13 @@ from bench.cluster.contenders import (
     Contender,
     chosen,
 )
+from bench.cluster.events import EVENTS, NODES_AFTER, measure_events
 from bench.cluster.peers import PEERS
 from bench.cluster.reclaim import measure_reclaim
 from bench.cluster.settings import Settings, Size, settings
 from bench.cluster.starting import measure_start
 from bench.cluster.stream import measure_stream
-from bench.cluster.tables import backlog_table, reclaim_table, start_table, stream_table
+from bench.cluster.tables import backlog_table, events_table, reclaim_table, start_table, stream_table
 from phalanx.kube.local import LocalError
 
 
@@ -81,6 +82,16 @@ def _reclaim(asked: Settings) -> None:
         reclaim_table(title, rows)
 
 
+def _events(asked: Settings) -> None:
+    size, rounds = asked.events
+    rows = []
+    for number in range(2 * rounds):
+        rows.append(measure_events(size, EVENTS[number % 2]))
+        sys.stderr.write(f"{rows[-1]}\n")
+    others = f"{size.nodes * 8:,} others are bound when their nodes come after {NODES_AFTER:.0f} s"
+    events_table(f"Events: {size.pods:,} pods wait, {others}", rows)
+
+
 def _told(row: Row) -> Row:
     """Say it as soon as it is known: a table may take half an hour."""
     sys.stderr.write(f"{row.name}: {row.bound:,} pods, {row.per_second:,.0f}/s from start, CPU {row.cpu:.1f} s\n")
@@ -95,7 +106,15 @@ def _enough(size: Size) -> str:
     return f"{-(-size.pods // 8):,}"
 
 
-_TABLES = {"backlog": _backlog, "plain": _plain, "stream": _stream, "start": _start, "huge": _huge, "reclaim": _reclaim}
+_TABLES = {
+    "backlog": _backlog,
+    "plain": _plain,
+    "stream": _stream,
+    "start": _start,
+    "huge": _huge,
+    "reclaim": _reclaim,
+    "events": _events,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,13 +1,14 @@
 """What to measure, from the environment.
 
-QUICK=1, SIZES=1000x4000,…, ONLY=phalanx,…, PEERS=all, TABLES=backlog,…, RECLAIM=100,500 (nodes of the table reclaim).
+QUICK=1, SIZES=1000x4000,…, ONLY=phalanx,…, PEERS=all, TABLES=backlog,…, RECLAIM=100,500 (nodes of the table reclaim),
+ROUNDS=3 (of the table events).
 """
 
 import os
 import sys
 from dataclasses import dataclass
 
-TABLES = ("backlog", "plain", "stream", "start", "huge", "reclaim")
+TABLES = ("backlog", "plain", "stream", "start", "huge", "reclaim", "events")
 _SIZES = {"quick": "100x400", "whole": "1000x4000,5000x10000"}
 
 
@@ -34,6 +35,8 @@ class Settings:
     start: Size
     #: Numbers of nodes.
     reclaim: tuple[int, ...]
+    #: Nodes of pods that are bound, and pods that wait for what nobody has; and how often.
+    events: tuple[Size, int]
     #: Names of contenders; empty: all that belong to a table.
     only: frozenset[str]
     peers: bool
@@ -49,6 +52,7 @@ def settings() -> Settings:
         stream=(200, 50, 5) if quick else (2000, 200, 60),
         start=Size(100, 1_000) if quick else Size(1_000, 10_000),
         reclaim=tuple(map(int, (os.environ.get("RECLAIM") or ("20" if quick else "100,500")).split(","))),
+        events=(Size(20, 200), 1) if quick else (Size(500, 5_000), int(os.environ.get("ROUNDS", "3"))),
         only=frozenset(filter(None, os.environ.get("ONLY", "").split(","))),
         peers=os.environ.get("PEERS") == "all",
     )

@@ -1,9 +1,11 @@
 """Print what was measured as Markdown, with ratios to the limit and to kube-scheduler from the same run."""
 
 from collections.abc import Sequence
+from statistics import median
 
 from bench.cluster.backlog import Row
 from bench.cluster.contenders import KUBE, NULL
+from bench.cluster.events import Told
 from bench.cluster.reclaim import Reclaimed
 from bench.cluster.starting import Start
 from bench.cluster.stream import Latency
@@ -67,6 +69,33 @@ def reclaim_table(title: str, rows: Sequence[Reclaimed]) -> None:
         ]
         for row in rows
     ])  # fmt: skip
+
+
+def events_table(title: str, rows: Sequence[Told]) -> None:
+    """Print a table of rounds with events and without, and what is left of the throughput with them."""
+    head = (
+        "events/s",
+        "binds/s",
+        "bound",
+        "pods told",
+        "all after s",
+        "events",
+        "most in a second",
+        "CPU s",
+        "peak MiB",
+    )
+    table(title, head, [
+        [
+            f"{row.rate:g}", f"{row.per_second:,.0f}", f"{row.bound:,}", f"{row.told:,}", f"{row.told_after:.1f}",
+            f"{row.events:,}", f"{row.most:,}", f"{row.cpu:.1f}", f"{row.peak / MIB:,.0f}",
+        ]
+        for row in rows
+    ])  # fmt: skip
+    with_events, without = ([row.per_second for row in rows if bool(row.rate) is told] for told in (True, False))
+    if with_events and without:
+        spread = (max(without) - min(without)) / median(without)
+        ratio = median(with_events) / median(without)
+        print(f"\nBinds with events to without (medians): {ratio:.2f}; spread without events: {spread:.2f}", flush=True)
 
 
 def _speed(rows: Sequence[Row], name: str) -> float | None:

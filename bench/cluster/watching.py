@@ -1,4 +1,4 @@
-"""See pods get their node, as anybody could: one watch of what is bound, names only, the same for every contender."""
+"""See pods get their node, or be told why not, as anybody could: one watch, names only, for all contenders alike."""
 
 import asyncio
 import time
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 import aiohttp
 import msgspec
@@ -14,7 +14,6 @@ import msgspec
 from phalanx.kube.credentials import load_access
 from tests.faults.background import beside
 
-_BOUND = {"fieldSelector": "spec.nodeName!="}
 #: The server sends names alone: the watch must not cost what it measures.
 _NAMES = {"Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}
 
@@ -41,14 +40,19 @@ _line = msgspec.json.Decoder(_Line)
 _list = msgspec.json.Decoder(_Object)
 
 
-class BoundPods:
-    """When each pod was seen bound, for as long as a `with` block lasts."""
+class _Watched:
+    """One watch, for as long as a `with` block lasts."""
+
+    path = ""
+    query: ClassVar[dict[str, str]] = {}
 
     def __init__(self, kubeconfig: Path) -> None:
         self._access = load_access(str(kubeconfig), None)
         self._undo = ExitStack()
-        #: Monotonic seconds by pod name.
+        #: When each was first seen: monotonic seconds by name.
         self.at: dict[str, float] = {}
+        #: Of every line of the watch.
+        self.times: list[float] = []
 
     def __enter__(self) -> Self:
         self._undo.enter_context(beside(self._run))
@@ -63,12 +67,12 @@ class BoundPods:
         connector = aiohttp.TCPConnector(ssl=self._access.ssl())
         patience = aiohttp.ClientTimeout(total=None)
         async with aiohttp.ClientSession(connector=connector, timeout=patience) as session:
-            url = f"{self._access.server}/api/v1/pods"
-            async with session.get(url, params=_BOUND | {"limit": "1"}) as answer:
+            url = f"{self._access.server}{self.path}"
+            async with session.get(url, params=self.query | {"limit": "1"}) as answer:
                 answer.raise_for_status()
                 version = _list.decode(await answer.read()).metadata.resourceVersion
             while True:
-                query = _BOUND | {"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"}
+                query = self.query | {"watch": "1", "resourceVersion": version, "allowWatchBookmarks": "true"}
                 async with session.get(url, params=query, headers=_NAMES) as answer:
                     answer.raise_for_status()
                     ready()
@@ -83,6 +87,21 @@ class BoundPods:
             for line in lines:
                 event = _line.decode(line)
                 version = event.object.metadata.resourceVersion or version
+                if event.type != "BOOKMARK":
+                    self.times.append(now)
                 if event.type == "ADDED" and not event.object.metadata.name.startswith(PLACEHOLDER):
                     self.at.setdefault(event.object.metadata.name, now)
         return version
+
+
+class BoundPods(_Watched):
+    """When each pod was seen bound."""
+
+    path = "/api/v1/pods"
+    query: ClassVar = {"fieldSelector": "spec.nodeName!="}
+
+
+class WrittenEvents(_Watched):
+    """When each event was seen, and when any was written."""
+
+    path = "/apis/events.k8s.io/v1/events"

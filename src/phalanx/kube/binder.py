@@ -61,6 +61,8 @@ class Binder:
         self._log = log
         self._waiting: deque[Bind] = deque()
         self._there = asyncio.Event()
+        #: Binds that were on their way when we lost the right to write: they keep their charge.
+        self._unknown: list[Bind] = []
         self.in_flight = 0
 
     @property
@@ -72,6 +74,14 @@ class Binder:
         """Queue binds; never waits."""
         self._waiting.extend(binds)
         self._there.set()
+
+    def ask_again(self) -> None:
+        """Send the binds of which we do not know what became of them once more: what landed answers 409."""
+        again, self._unknown = self._unknown, []
+        found = ((bind, task_of(self._world, bind.uid)) for bind in again)
+        self.submit([
+            bind for bind, task in found if task and task.state is State.BINDING and task.node == bind.node
+        ])  # fmt: skip
 
     def drop(self) -> list[Bind]:
         """Give back what was never sent: we are no longer the one who writes."""
@@ -99,7 +109,10 @@ class Binder:
             bind = self._waiting.popleft()
             self.in_flight += 1
             try:
-                self._settled(await self._bind(bind))
+                settled = await self._bind(bind)
+                if settled.result is Result.UNKNOWN:
+                    self._unknown.append(bind)
+                self._settled(settled)
             finally:
                 self.in_flight -= 1
 

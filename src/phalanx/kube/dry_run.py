@@ -11,6 +11,7 @@ from collections.abc import Callable
 from phalanx.engine.invariants import Violation
 from phalanx.engine.policy import Policy
 from phalanx.kube.clock import Clock
+from phalanx.kube.cycles import decided
 from phalanx.kube.feed import Feed
 from phalanx.kube.log import Log
 from phalanx.kube.metrics import Metrics
@@ -112,25 +113,14 @@ class DryRun:
 
     def cycle(self) -> None:
         """Decide once, if that is due, and tell."""
-        started, now = self.clock.monotonic(), self.clock.now()
-        cause = self.loop.due(now)
-        if cause is None:
-            return
         try:
-            cycle = self.loop.cycle(now, cause)
+            plan = decided(self.loop, self.clock, self.metrics, self.log)
         except Violation as violation:
-            self.metrics.violation()
             self.log.say("invariant-broken", promise=str(violation), then="everything is listed anew")
             self._relist()
             return
-        except Exception as error:  # noqa: BLE001 (a plugin's mistake must not end the process)
-            self.metrics.violation()
-            self.log.say("cycle-failed", why=f"{type(error).__name__}: {error}", then="nothing was decided")
-            return
-        self.metrics.cycle(self.clock.monotonic() - started, cycle)
-        for broken in cycle.broken:
-            self.log.say("plan-set-aside", promise=broken.promise, gangs=", ".join(broken.gangs[:4]))
-        self._tell(cycle.plan)
+        if plan is not None:
+            self._tell(plan)
 
     def _relist(self) -> None:
         for reflector in self.reflectors:

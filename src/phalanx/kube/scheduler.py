@@ -14,6 +14,7 @@ from phalanx.engine.policy import Policy
 from phalanx.kube.binder import Binder, Settled
 from phalanx.kube.client import Client
 from phalanx.kube.clock import Clock
+from phalanx.kube.cycles import decided
 from phalanx.kube.feed import Feed
 from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
@@ -28,10 +29,8 @@ from phalanx.kube.telling import Telling
 from phalanx.kube.writes import Writes
 from phalanx.loop import Loop
 from phalanx.model.outcome import Bound, Result
-from phalanx.model.plan import Bind, Plan
+from phalanx.model.plan import Plan
 from phalanx.model.snapshot import WAVE_DEADLINE
-from phalanx.model.task import State
-from phalanx.world.views import task_of
 from phalanx.world.world import World
 
 #: Events that arrive together are decided together; a person does not notice this much.
@@ -80,8 +79,6 @@ class Scheduler:
         self.leaving = False
         self._wake = asyncio.Event()
         self._refusals: dict[str, int] = {}
-        #: Binds that were on their way when we lost the right to write: they keep their charge.
-        self._unsettled: list[Bind] = []
         self.binder = Binder(client, self.feed, self.world, policy.scheduler_names, self.may_write, self._settled, log)
         self.writes = Writes(
             client, self.may_write, lambda: not (self.binder.idle and self.room.idle), log, self.standing.forbidden
@@ -209,7 +206,7 @@ class Scheduler:
                 if self._forgetful:
                     self._forgetful = False
                     self.queues.recall()
-                self._ask_again()
+                self.binder.ask_again()
                 started = self.clock.monotonic()
                 self.cycle()
                 self.nominations.follow(self.room.under_way)
@@ -233,33 +230,15 @@ class Scheduler:
         elif not self.binder.idle:
             await asyncio.sleep(min(took, TICK))
 
-    def _ask_again(self) -> None:
-        """Send the binds of which we do not know what became of them once more: what landed answers 409."""
-        again, self._unsettled = self._unsettled, []
-        found = ((bind, task_of(self.world, bind.uid)) for bind in again)
-        self.binder.submit([
-            bind for bind, task in found if task and task.state is State.BINDING and task.node == bind.node
-        ])  # fmt: skip
-
     def cycle(self) -> None:
         """Decide once, if that is due, and hand over."""
-        started, now = self.clock.monotonic(), self.clock.now()
-        cause = self.loop.due(now)
-        if cause is None:
-            return
         try:
-            cycle = self.loop.cycle(now, cause)
+            plan = decided(self.loop, self.clock, self.metrics, self.log)
         except Violation as violation:
             self._stop(violation)
             return
-        except Exception as error:  # noqa: BLE001 (a plugin's mistake must not end the process)
-            self.log.say("cycle-failed", why=f"{type(error).__name__}: {error}", then="nothing was decided")
-            self.metrics.violation()
-            return
-        self.metrics.cycle(self.clock.monotonic() - started, cycle)
-        for broken in cycle.broken:
-            self.log.say("plan-set-aside", promise=broken.promise, gangs=", ".join(broken.gangs[:4]))
-        self._carry_out(cycle.plan)
+        if plan is not None:
+            self._carry_out(plan)
 
     def _carry_out(self, plan: Plan) -> None:
         """Hand every step to whoever carries it out or tells of it."""
@@ -271,7 +250,6 @@ class Scheduler:
     def _stop(self, violation: Violation) -> None:
         """A broken promise stops binding, not the process: list everything anew, then go on."""
         self.stopped = True
-        self.metrics.violation()
         self.log.say("invariant-broken", promise=str(violation), then="binding stops until everything is listed anew")
         self.relist()
 
@@ -280,7 +258,6 @@ class Scheduler:
         bind, now = settled.bind, self.clock.now()
         self.metrics.bind(settled.result.value)
         if settled.result is Result.UNKNOWN:
-            self._unsettled.append(bind)
             return
         self.world.confirm(Bound(bind.uid, bind.node, settled.result, now))
         if settled.result is Result.OK:

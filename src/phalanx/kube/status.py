@@ -40,7 +40,7 @@ class _Said:
     """What a gang was last told, and what it should be told when the minute is over."""
 
     #: None: nothing yet.
-    kind: tuple[str, str] | None
+    kind: tuple[Code, str] | None
     #: When it was told, or when the hold that it is not told yet was first seen.
     at: float
     due: Wait | None = None
@@ -84,20 +84,25 @@ class Status:
     def update(self, plan: Plan) -> None:
         """Take note of a plan: who waits, why, and who no longer does."""
         now = self._clock.monotonic()
-        waiting = set()
-        for wait in plan.waits:
-            waiting.add(wait.gang_key)
-            kind = _kind(wait.reason)
-            said = self._said.setdefault(wait.gang_key, _Said(None, now))
+        waits = plan.waits
+        for wait in waits:
+            kind, said = _kind(wait.reason), self._said.get(wait.gang_key)
+            if said is None:
+                said = self._said[wait.gang_key] = _Said(None, now)
+            elif said.kind == kind and said.members == wait.missing and said.due is None:
+                # There may be a hundred thousand of these in every cycle.
+                continue
             if said.kind is None and (said.due is None or _kind(said.due.reason) != kind):
                 said.at = now
             said.due = wait if said.kind != kind or wait.missing > said.members else None
             said.members = min(said.members, wait.missing)
             self._tell_if_ready(said, now)
-        for key in [key for key in self._said if key not in waiting]:
-            del self._said[key]
-            if self._events is not None:
-                self._events.over(key)
+        if len(self._said) > len(waits):
+            waiting = {wait.gang_key for wait in waits}
+            for key in [key for key in self._said if key not in waiting]:
+                del self._said[key]
+                if self._events is not None:
+                    self._events.over(key)
 
     def flush(self) -> None:
         """Tell what had to wait for its minute."""
@@ -141,11 +146,11 @@ class Status:
         return task is not None and task.state is State.PENDING
 
 
-def _kind(reason: Reason) -> tuple[str, str]:
+def _kind(reason: Reason) -> tuple[Code, str]:
     """Return what must change before pods are told again: the code and the leading filter, or the hold itself."""
     if reason.code is Code.HELD:
-        return reason.code.value, reason.text
-    return reason.code.value, reason.refusals[0].plugin if reason.refusals else ""
+        return reason.code, reason.text
+    return reason.code, reason.refusals[0].plugin if reason.refusals else ""
 
 
 def _short(text: str) -> str:
