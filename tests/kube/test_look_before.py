@@ -2,6 +2,10 @@
 
 import asyncio
 import json
+import os
+import signal
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,18 +15,36 @@ import pytest
 
 from phalanx.cli.main import main
 from phalanx.kube.credentials import load_access
+from phalanx.kube.local.binaries import binaries
 from phalanx.kube.local.control_plane import ControlPlane
 from phalanx.kube.local.nodes import node_manifest
 from phalanx.kube.reading import ReadingClient
 from phalanx.testing.control_plane import need_binaries
 from phalanx.testing.objects import create_all, gang_manifests
-from phalanx.testing.running import Scheduler, eventually
+from phalanx.testing.running import PATIENCE, Scheduler, eventually
 
 pytestmark = pytest.mark.slow
 
 Captured = pytest.CaptureFixture[str]
 #: As docs/operate.md has it.
 READ = Path("docs/operate.md").read_text(encoding="utf-8").split("<!-- read rights -->")[1]
+
+
+#: As much as somebody has who works in one namespace.
+ONE_NAMESPACE = """
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: bob, namespace: default}
+rules:
+  - {apiGroups: [""], resources: [pods], verbs: [get, list, watch]}
+  - {apiGroups: [scheduling.k8s.io], resources: [workloads, podgroups], verbs: [list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: bob, namespace: default}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: bob}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
+"""
 
 
 def read_rights() -> str:
@@ -135,11 +157,66 @@ def test_kinds_that_may_not_be_listed_are_named_or_end_the_plan(plane: ControlPl
     assert main(["plan", "--live", "--kubeconfig", str(plane.user("alice"))]) == 0
     out, err = capsys.readouterr()
     assert "  bind  default/train  4 pods: n1 ×4" in out
-    assert [line.partition(" (")[0] for line in err.splitlines()] == ["phalanx: PodGroup"]
-    assert "scheduling.run.ai" not in err
+    assert (err.count("\n"), "scheduling.run.ai" in err) == (1, False)
+    assert err.startswith("phalanx: left out, because you may not list them: PodGroup (scheduling.k8s.io/")
 
     plane.kubectl("apply", "-f", "-", stdin=less.replace("[pods, nodes, namespaces]", "[pods, namespaces]"))
     assert main(["plan", "--live", "--kubeconfig", str(plane.user("alice"))]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith("phalanx: Node (v1): cannot be listed at /api/v1/nodes: 403 nodes is forbidden: ")
+
+
+def test_gangs_are_shown_to_who_may_see_their_namespace_as_kubectl_phalanx_too(
+    plane: ControlPlane, tmp_path: Path, capsys: Captured
+) -> None:
+    """In the namespace of the context, as kubectl does; and a table that is watched is printed when it changes."""
+    plane.kubectl("apply", "-f", "-", stdin=ONE_NAMESPACE)
+    bob = plane.user("bob")
+    table = [
+        ["gang", "queue", "min", "pods        where, or why not"],
+        ["big", "default", "40", "40 waiting  no scheduler has said why"],
+        ["train", "default", "4", "4 waiting   no scheduler has said why"],
+    ]
+    assert main(["gangs", "--kubeconfig", str(bob)]) == 0
+    out, err = capsys.readouterr()
+    assert _without_ages(out) == table
+    hidden = "Namespace (v1), PriorityClass (scheduling.k8s.io/v1)"
+    assert err == f"phalanx: left out, because you may not list them: {hidden}\n"
+    assert main(["gangs", "-A", "--kubeconfig", str(bob)]) == 2
+    assert capsys.readouterr().err.startswith("phalanx: Pod (v1): cannot be listed at /api/v1/pods: 403 ")
+
+    folder = Path(sys.executable).parent
+    if not (folder / "kubectl-phalanx").exists():
+        pytest.skip("kubectl-phalanx is not installed beside this Python")
+    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "KUBECONFIG": str(bob)}
+    kubectl = str(binaries(["kubectl"], plane.version)["kubectl"])
+
+    def ask(*words: str) -> str:
+        return subprocess.run([kubectl, *words], env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert _without_ages(ask("phalanx", "gangs", "-n", "default")) == table
+    assert ask("__complete", "phalanx", "gangs", "--out") == "--output\n:4\n"
+
+    shown = tmp_path / "shown"
+    with (
+        shown.open("w") as out_file,
+        subprocess.Popen(
+            [kubectl, "phalanx", "gangs", "--watch"], env=environment, stdout=out_file, stderr=subprocess.PIPE
+        ) as watching,
+    ):
+        try:
+            eventually("the table is printed", lambda: "\ntrain " in shown.read_text())
+            create_all(plane.kubeconfig, gang_manifests("late", 2))
+            eventually("it is printed again", lambda: "\nlate " in shown.read_text())
+            text = shown.read_text()
+            assert text.count("\nbig ") == text.count("\ngang ") <= 3
+        finally:
+            watching.send_signal(signal.SIGINT)
+            assert watching.wait(timeout=PATIENCE) != 0
+
+
+def _without_ages(table: str) -> list[list[str]]:
+    """Leave out the column of what changes by itself."""
+    cells = [line.split(maxsplit=4) for line in table.splitlines()]
+    return [[*line[:3], *line[4:]] for line in cells]

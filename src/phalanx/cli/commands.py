@@ -9,6 +9,7 @@ COMMANDS = {
     "simulate": "Run a workload over time on a pretend cluster, and report what it was worth.",
     "policy": "Print a preset; check a policy file.",
     "queues": "Show the queue tree: what each queue is guaranteed, is entitled to, has, borrows and asks for.",
+    "gangs": "Show the gangs: queue, members, minimum, where they are, how long, and why they wait.",
     "run": "Schedule a real cluster: pods whose schedulerName is ours.",
     "check": "Look at everything that `phalanx run` needs on a cluster, and say what mends what is wrong.",
     "playground": (
@@ -16,6 +17,7 @@ COMMANDS = {
     ),
     "install": "Print the manifests that put Phalanx on a cluster.",
     "uninstall": "Print the objects to delete, so that Phalanx is gone and every Queue stays.",
+    "completion": "Print the script by which a shell completes commands, options and their values.",
 }
 SUMMARY = "All together, or not at all: an AI-native workload scheduler for Kubernetes."
 _FLAGS = {"--help (-h)": "Print this page; after a command, that command's.", "--version": "Print the version."}

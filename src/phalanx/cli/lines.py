@@ -11,6 +11,7 @@ STYLES = {
     "nominate": "cyan",
     "evict": "magenta",
     "wait": "yellow",
+    "waiting": "yellow",
     "refused": "red",
     "cycle": "bold",
     "release": "cyan",

@@ -78,6 +78,11 @@ def _run(arguments: Sequence[str]) -> int:
             status: object = print(page(), end="")
         case ["--version"]:
             status = print(__version__)
+        case ["__complete", *words]:
+            # Asked by shells, not by people: no command, and in no page.
+            from phalanx.cli.completing import complete  # noqa: PLC0415
+
+            status = complete(words)
         case [wanted, *_]:
             status = _command(wanted, arguments)
     sys.stdout.flush()

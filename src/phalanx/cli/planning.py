@@ -17,13 +17,12 @@ from phalanx.cli.plan_text import lines
 from phalanx.cli.queue_bar import signs_for
 from phalanx.cli.queue_tree_text import resources_shown, show, terminal_width, tree
 from phalanx.cli.timings import TimedWorld, Timings
+from phalanx.cli.worlds import chosen
 from phalanx.dialects.mistakes import Mistakes
 from phalanx.dialects.timestamps import moment
-from phalanx.engine.policy import Policy
 from phalanx.loop import Loop
 from phalanx.model.events import NodeSeen, TaskSeen
 from phalanx.model.task import State, Task
-from phalanx.policy.load import PolicyError, load_policy
 from phalanx.sim import manifests
 from phalanx.sim.cycles import begin, play
 from phalanx.sim.manifests import Manifests
@@ -71,7 +70,7 @@ def run(wish: Wish) -> None:
 def _run(wish: Wish, timings: Timings) -> None:
     with timings.stage("policy"):
         now = None if wish.now is None else _moment(wish.now)
-        policy = _policy(wish)
+        policy = chosen(wish.policy, wish.scheduler_names)
     found = _read(wish.files, timings)
     if wish.live:
         with timings.stage("read"):
@@ -98,15 +97,6 @@ def _moment(text: str) -> float:
     return now
 
 
-def _policy(wish: Wish) -> Policy:
-    try:
-        policy = load_policy(wish.policy)
-    except PolicyError as error:
-        raise Mistake(str(error)) from None
-    names = dict.fromkeys([*policy.scheduler_names, *wish.scheduler_names])
-    return replace(policy, scheduler_names=tuple(names))
-
-
 def _read(paths: Sequence[str], timings: Timings) -> Manifests:
     """Read and decode every file, with a bar when that takes long and somebody watches."""
     found = Manifests()
@@ -131,7 +121,7 @@ def _lay_on_cluster(wish: Wish, found: Manifests) -> float:
         raise Mistake("\n".join(found.unreadable))
     cluster, sight = from_cluster(wish.kubeconfig, wish.context)
     found.documents, lines = on_top(cluster, found.documents)
-    for line in (*sight.hidden, *lines):
+    for line in (*sight.lines, *lines):
         complain(line)
     return sight.now
 

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
@@ -10,16 +10,13 @@ from phalanx.cli.output import Mistake, complain
 from phalanx.cli.queue_accounts import Accounts, accounts
 from phalanx.cli.queue_bar import signs_for
 from phalanx.cli.queue_tree_text import resources_shown, show, terminal_width, tree
+from phalanx.cli.worlds import chosen, fill
 from phalanx.dialects.mistakes import Mistakes
 from phalanx.dialects.timestamps import moment
 from phalanx.engine.policy import Policy
 from phalanx.model.quantity import shown
-from phalanx.policy.load import PolicyError, load_policy
 from phalanx.policy.spelling import nearest
-from phalanx.sim import manifests
 from phalanx.sim.cycles import begin
-from phalanx.sim.manifests import Manifests
-from phalanx.sim.objects import read_objects
 from phalanx.sim.words import SHORT
 from phalanx.world.world import World
 
@@ -49,11 +46,11 @@ class Wish:
 def run(wish: Wish) -> None:
     """Look and print; raise `Mistake` for what the user must mend."""
     now = None if wish.source.now is None else _moment(wish.source.now)
-    policy = _policy(wish)
+    policy = chosen(wish.policy, wish.scheduler_names)
     world = World(policy.label_keys)
     world.remember(policy.share.memory if policy.share else None)
     if wish.source.files:
-        _read(wish.source.files, world, policy)
+        fill(world, wish.source.files, policy)
         now = begin(world, now)
     else:
         now = _look(wish.source, world, policy)
@@ -78,34 +75,6 @@ def _moment(text: str) -> float:
     return now
 
 
-def _policy(wish: Wish) -> Policy:
-    try:
-        policy = load_policy(wish.policy)
-    except PolicyError as error:
-        raise Mistake(str(error)) from None
-    names = dict.fromkeys([*policy.scheduler_names, *wish.scheduler_names])
-    return replace(policy, scheduler_names=tuple(names))
-
-
-def _read(paths: Sequence[str], world: World, policy: Policy) -> None:
-    """Fill the world from manifests."""
-    found = Manifests()
-    for file in manifests.find(paths, found):
-        data = manifests.load(file, found)
-        if data is not None:
-            manifests.decode(data, file, found)
-    if found.unreadable:
-        raise Mistake("\n".join(found.unreadable))
-    objects = read_objects(found.documents, policy.scheduler_names)
-    bad = [*found.problems, *(f"{one} ({source})" for one, source in objects.refused)]
-    if not objects.events:
-        raise Mistake("\n".join(bad) or "nothing to show: found no Queue, no Node and no Pod")
-    for line in bad:
-        complain(line)
-    for event in objects.events:
-        world.apply(event)
-
-
 def _look(source: Source, world: World, policy: Policy) -> float:
     """Fill the world from a cluster; return its time."""
     # The network libraries take a while to load, and files do without.
@@ -116,7 +85,7 @@ def _look(source: Source, world: World, policy: Policy) -> float:
         sight = look(source.kubeconfig, source.context, world, policy.scheduler_names)
     except (AccessError, LookError) as error:
         raise Mistake(str(error)) from None
-    for line in sight.hidden:
+    for line in sight.lines:
         complain(line)
     return sight.now
 

@@ -80,8 +80,12 @@ class TokenFile:
 class Access:
     """The way to one API server as one identity."""
 
-    def __init__(self, server: str, tls: Tls, credentials: Credentials, proxy: str | None, name: str | None) -> None:
+    def __init__(
+        self, server: str, tls: Tls, credentials: Credentials, proxy: str | None, name: str | None, namespace: str = "",
+    ) -> None:  # fmt: skip
         self.server = server
+        #: What commands mean that name none.
+        self.namespace = namespace or "default"
         self.proxy = proxy
         #: The name to expect in the server's certificate when it is not the one in the URL.
         self.tls_server_name = name
@@ -130,7 +134,9 @@ def _from_pod(folder: Path) -> Access:
     tls = Tls(folder / "ca.crt", verify=True, name="service account", clock=_CLOCK)
     token = TokenFile("service account", folder / "token", None, "", _CLOCK)
     tls.context()
-    return Access(server, tls, token, proxy_for(server, None, ""), None)
+    own = folder / "namespace"
+    namespace = own.read_text("utf-8").strip() if own.exists() else ""
+    return Access(server, tls, token, proxy_for(server, None, ""), None, namespace)
 
 
 def _from_kubeconfig(choice: Choice) -> Access:
@@ -148,7 +154,7 @@ def _from_kubeconfig(choice: Choice) -> Access:
     tls.present(pair)
     tls.context()
     proxy = proxy_for(server, cluster.proxy_url, where)
-    return Access(server, tls, _credentials(choice, pair, authority), proxy, cluster.tls_server_name)
+    return Access(server, tls, _credentials(choice, pair, authority), proxy, cluster.tls_server_name, choice.namespace)
 
 
 def _is_url(text: str) -> bool:

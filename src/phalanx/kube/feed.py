@@ -33,6 +33,7 @@ class _Condition(msgspec.Struct):
 
 
 class _StatusPart(msgspec.Struct, rename="camel"):
+    phase: str | None = None
     conditions: list[_Condition] | None = None
     nominated_node_name: str | None = None
 
@@ -69,6 +70,8 @@ class Known:
     controller: str | None = None
     #: The node that its status names as kept for it.
     nominated: str | None = None
+    #: Of pods alone: the kubelet has its containers running.
+    running: bool = False
     #: Of Queues alone: the status as the server has it, and the generation that it should speak of.
     status: Any = None
     generation: int = 0
@@ -122,6 +125,7 @@ class Feed:
             known.waiting = _waiting(part)
             if isinstance(part, Pod) and part.spec.scheduler_name in self.schedulers:
                 known.controller = _controller(part)
+            known.running = part.status is not None and part.status.phase == "Running"
             known.nominated = (part.status.nominated_node_name or None) if part.status else None
         elif kind == QUEUES:
             known.status, known.generation = msgspec.json.decode(part.status), meta.generation

@@ -1,6 +1,6 @@
 """The kinds that are watched: where each is served, and whether a cluster may lack it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from phalanx.dialects import dialect, table
 from phalanx.dialects.native import queues
@@ -15,7 +15,8 @@ class Kind:
 
     kind: str
     api_version: str
-    path: str
+    #: Where all of them are, or those of one namespace.
+    path: str = field(compare=False)
     #: Absent from many clusters: a 404 is normal, and it may appear later.
     optional: bool = False
     #: The same objects in an older version, to be watched where this one is not served.
@@ -40,6 +41,16 @@ def watched() -> tuple[Kind, ...]:
     kinds = [kind for row in table.TABLE.rows for kind in row.kinds]
     served = ((kind, tuple(version for version in kind.versions if version.watched)) for kind in kinds)
     return tuple(_address(kind, versions) for kind, versions in served if versions)
+
+
+def within(kind: Kind, namespace: str) -> Kind:
+    """Return a kind as far as one namespace has it; what is in no namespace stays as it is."""
+    known = table.TABLE.kind(kind.kind, kind.api_version)
+    if known is None or not known.namespaced:
+        return kind
+    group_version, _, plural = kind.path.rpartition("/")
+    older = within(kind.older, namespace) if kind.older else None
+    return replace(kind, path=f"{group_version}/namespaces/{namespace}/{plural}", older=older)
 
 
 def watched_kind(group: str, kind: str) -> Kind:

@@ -73,10 +73,11 @@ class User(msgspec.Struct, frozen=True, rename="kebab"):
 
 
 class Context(msgspec.Struct, frozen=True):
-    """A cluster and a user, by name."""
+    """A cluster and a user, by name, and the namespace that commands mean when they name none."""
 
     cluster: str = ""
     user: str = ""
+    namespace: str = ""
 
 
 class _NamedCluster(msgspec.Struct):
@@ -110,6 +111,7 @@ class Choice:
     cluster: Cluster
     user_name: str
     user: User
+    namespace: str = ""
 
 
 def default_files() -> list[Path]:
@@ -133,7 +135,7 @@ def choose(files: Sequence[Path], context: str | None) -> Choice:
     for field, key, table in (("cluster", chosen.cluster, clusters), ("user", chosen.user, users)):
         if key not in table:
             raise AccessError(f"{source}: context {name!r}: {field}: {key!r}: {unknown(field, key, table)}")
-    return Choice(source, chosen.cluster, clusters[chosen.cluster], chosen.user, users[chosen.user])
+    return Choice(source, chosen.cluster, clusters[chosen.cluster], chosen.user, users[chosen.user], chosen.namespace)
 
 
 def _merged(

@@ -1,7 +1,7 @@
 """A look at a cluster: everything that a decision rests on is listed once, and nothing is watched or written."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,8 +29,15 @@ class Sight:
 
     #: The cluster's time, by its own clock.
     now: float
-    #: A line for each kind that the cluster has and this user may not list.
-    hidden: tuple[str, ...] = ()
+    #: The kinds that the cluster has and this user may not list.
+    hidden: tuple[Kind, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """Say what is hidden, for a person."""
+        return [f"left out, because you may not list them: {', '.join(kind.title for kind in self.hidden)}"][
+            : len(self.hidden)
+        ]
 
 
 @dataclass(slots=True)
@@ -68,23 +75,29 @@ def gather(kubeconfig: str | None, context: str | None) -> tuple[list[dict[str, 
 
 async def _look(kubeconfig: str | None, context: str | None, feed: Feed) -> Sight:
     async with ReadingClient(load_access(kubeconfig, context)) as client:
-        hidden = await list_all(client, feed, dispensable)
-        return Sight(client.answered_at or Clock().now(), tuple(hidden))
+        reflectors = [Reflector(client, kind, feed, Log("text"), lambda: None) for kind in feed.kinds]
+        return await list_all(client, feed, reflectors, dispensable)
 
 
-async def list_all(client: Client, feed: Feed, spared: Callable[[Kind], bool]) -> list[str]:
-    """List each kind of a feed once; return a line for each of those that may be spared and may not be listed."""
-    found = await asyncio.gather(*(_list(client, feed, kind, spared) for kind in feed.kinds), return_exceptions=True)
+async def list_all(
+    client: ReadingClient, feed: Feed, reflectors: Sequence[Reflector], spared: Callable[[Kind], bool]
+) -> Sight:
+    """List each kind once; `spared` ones may be hidden from us, any other that is raises `LookError`."""
+    tries = (_list(client, feed, reflector, spared) for reflector in reflectors)
+    seen = await asyncio.gather(*tries, return_exceptions=True)
     # Of several mistakes the first one is told, in the order of the kinds.
-    for one in found:
+    for one in seen:
         if isinstance(one, BaseException):
             raise one
-    return [line for line in found if isinstance(line, str)]
+    hidden = (reflector.kind for reflector, visible in zip(reflectors, seen, strict=True) if not visible)
+    return Sight(client.answered_at or Clock().now(), tuple(hidden))
 
 
-async def _list(client: Client, feed: Feed, kind: Kind, spared: Callable[[Kind], bool]) -> str | None:
+async def _list(client: Client, feed: Feed, reflector: Reflector, spared: Callable[[Kind], bool]) -> bool:
+    """List one kind; return False if it is hidden."""
+    kind = reflector.kind
     try:
-        await Reflector(client, kind, feed, Log("text"), lambda: None).fetch()
+        await reflector.fetch()
     except StreamRefused as refusal:
         why = f"{kind.title}: cannot be listed at {kind.path}: {_line(refusal)}"
         if refusal.reply.status != 403 or not (spared(kind) or kind.optional):
@@ -94,16 +107,16 @@ async def _list(client: Client, feed: Feed, kind: Kind, spared: Callable[[Kind],
         if served and not spared(kind):
             raise LookError(why) from None
         feed.replaced(kind, set())
-        return why if served else None
+        return not served
     except Unanswered as silence:
         raise LookError(f"{kind.title}: no answer from the API server: {_line(silence)}") from None
-    return None
+    return True
 
 
 async def _serves(client: Client, kind: Kind) -> bool:
     """Tell whether the cluster has a kind in any version that is read."""
-    group_version, _, plural = kind.path.rpartition("/")
-    reply = await client.request("GET", group_version)
+    plural = kind.path.rpartition("/")[2]
+    reply = await client.request("GET", f"/{'apis' if '/' in kind.api_version else 'api'}/{kind.api_version}")
     if reply.status == 404:
         return kind.older is not None and await _serves(client, kind.older)
     return not reply.ok or plural in _plurals(reply)

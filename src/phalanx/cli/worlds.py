@@ -1,0 +1,42 @@
+"""What commands begin with: a policy as the options name it, and a world filled from manifests."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from phalanx.cli.output import Mistake, complain
+from phalanx.engine.policy import Policy
+from phalanx.policy.load import PolicyError, load_policy
+from phalanx.sim import manifests
+from phalanx.sim.manifests import Document, Manifests
+from phalanx.sim.objects import read_objects
+from phalanx.world.world import World
+
+
+def chosen(policy: str, scheduler_names: Sequence[str]) -> Policy:
+    """Return the policy of a name or a file, which serves these scheduler names too."""
+    try:
+        found = load_policy(policy)
+    except PolicyError as error:
+        raise Mistake(str(error)) from None
+    names = dict.fromkeys([*found.scheduler_names, *scheduler_names])
+    return replace(found, scheduler_names=tuple(names))
+
+
+def fill(world: World, paths: Sequence[str], policy: Policy) -> list[Document]:
+    """Fill a world from manifests, and return them; raise `Mistake` if there is nothing of use."""
+    found = Manifests()
+    for file in manifests.find(paths, found):
+        data = manifests.load(file, found)
+        if data is not None:
+            manifests.decode(data, file, found)
+    if found.unreadable:
+        raise Mistake("\n".join(found.unreadable))
+    objects = read_objects(found.documents, policy.scheduler_names)
+    bad = [*found.problems, *(f"{one} ({source})" for one, source in objects.refused)]
+    if not objects.events:
+        raise Mistake("\n".join(bad) or "nothing to show: found no Queue, no Node and no Pod")
+    for line in bad:
+        complain(line)
+    for event in objects.events:
+        world.apply(event)
+    return found.documents
