@@ -1,22 +1,42 @@
-# The scheduler's image. Build it where there is an index of Python packages:  docker build -t phalanx:0.1.0 .
+# The scheduler's image: `make image`, or `docker build -t phalanx .` alone. Options and what is in it: docs/image.md.
 #
 # Assertions stay on (no -O anywhere): a broken promise must stop a bind, not pass unseen.
+# No line needs a shell: a base may have none.
 
-FROM python:3.13-slim AS build
-RUN pip install --no-cache-dir --disable-pip-version-check uv==0.13.7
-# Compiled here, because the root of a running pod cannot be written; copied, because links would lead into this stage.
-ENV UV_COMPILE_BYTECODE=1 UV_LINK_MODE=copy UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/phalanx
+ARG BASE=python:3.13-slim
+
+FROM ${BASE} AS build
+# Where packages come from when the public index is out of reach; `make image` passes on what the environment says.
+ARG PIP_INDEX_URL
+ARG PIP_EXTRA_INDEX_URL
+ARG UV_DEFAULT_INDEX
+ARG UV_INDEX
+ARG SSL_CERT_FILE
+ARG PIP_CERT
 WORKDIR /build
+RUN ["python3", "-m", "venv", "/uv"]
+RUN --mount=type=secret,id=authorities \
+    ["/uv/bin/python", "-m", "pip", "install", "--no-cache-dir", "--disable-pip-version-check", "uv==0.13.7"]
+# Copied, because links would lead into this stage.
+ENV UV_LINK_MODE=copy UV_NO_CACHE=1 UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/phalanx
 # What changes rarely first, so that its layer is kept while the sources change.
 COPY pyproject.toml uv.lock ./
-RUN uv sync --frozen --no-dev --no-install-project
+RUN --mount=type=secret,id=authorities ["/uv/bin/uv", "sync", "--frozen", "--no-dev", "--no-install-project"]
 COPY README.md LICENSE ./
 COPY src src
-RUN uv sync --frozen --no-dev --no-editable
+RUN --mount=type=secret,id=authorities ["/uv/bin/uv", "sync", "--frozen", "--no-dev", "--no-editable"]
 
-FROM python:3.13-slim
+FROM ${BASE} AS root
 COPY --from=build /opt/phalanx /opt/phalanx
-ENV PATH=/opt/phalanx/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+RUN --mount=type=bind,source=tools/lean.py,target=/run/lean.py ["python3", "/run/lean.py", "/opt/phalanx"]
+# A base that lacks a library is found out here and not in a pod.
+RUN ["/opt/phalanx/bin/python", "-c", "import phalanx.kube.process"]
+
+# One layer, so that what was taken out takes no room either.
+FROM scratch
+COPY --from=root / /
+ENV PATH=/opt/phalanx/bin:/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+LABEL org.opencontainers.image.title=phalanx org.opencontainers.image.licenses=Apache-2.0
 # A number, so that Kubernetes can see that it is not root.
 USER 65532:65532
 ENTRYPOINT ["phalanx"]

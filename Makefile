@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 UV_VERSION := 0.13.7
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 export UV_PROJECT_ENVIRONMENT := $(VENV)
 export UV_PYTHON_DOWNLOADS := never
 PYTEST_ARGS ?=
@@ -53,6 +54,20 @@ test-versions: $(VENV)/.dev   ## the real-cluster tests on Kubernetes 1.35, 1.36
 
 chart: $(VENV)/.dev           ## write charts/phalanx from src/phalanx/kube/manifests
 	@$(BIN)/python -m phalanx.kube.installation.chart charts/phalanx
+
+.PHONY: image base-image package
+
+image:                        ## the scheduler's image, by docker, podman or buildah: TAG=…, BASE=…, ENGINE=…
+	@tools/image build "$${TAG:-phalanx:$(VERSION)}" $${BASE:+"$$BASE"}
+
+base-image:                   ## a base for it where no registry can be reached, from Debian's packages: TAG=…, SUITE=…
+	@tools/image base "$${TAG:-localhost/phalanx-base}" $${SUITE:+"$$SUITE"}
+
+package: $(VENV)/.dev         ## the wheel and the source archive in dist/, tried on every supported Python that is here
+	@rm -rf dist
+	@$(BIN)/uv build --quiet --out-dir dist
+	$(BIN)/pytest -n 0 -q tests/package $(PYTEST_ARGS)
+	@ls -l dist
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .
