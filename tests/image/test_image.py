@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from phalanx.kube.install import UID, manifests
+from phalanx.kube.install import PORT, UID, Installation, objects
 from phalanx.kube.local.nodes import node_manifest
 from phalanx.kube.playground import grant
 from phalanx.testing.control_plane import ControlPlane
@@ -93,8 +92,8 @@ def pod(
         host, port = plane.url.removeprefix("https://").split(":")
         environment = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port, "POD_NAME": name}
         # The lease's times and all the rest as installed; but two replicas on one machine cannot have one port.
-        arguments = [*deployment()["args"], "--port=0"]
-        arguments = [argument for argument in arguments if argument != "--port=10261"]
+        arguments = [*deployment()["args"]]
+        arguments[arguments.index(f"--port={PORT}")] = "--port=0"
         running.append(Container(name, store.config(IMAGE), root, tmp_path, arguments, environment, token))
         return running[-1]
 
@@ -106,8 +105,8 @@ def pod(
 
 def deployment() -> dict[str, Any]:
     """Return the container of the Deployment that is installed."""
-    printed = yaml.safe_load_all(manifests("phalanx-system", IMAGE, ["phalanx"]))
-    (found,) = (one for one in printed if one["kind"] == "Deployment")
+    installed = objects(Installation(namespace="phalanx-system"))
+    (found,) = (one for one in installed if one["kind"] == "Deployment")
     container: dict[str, Any] = found["spec"]["template"]["spec"]["containers"][0]
     return container
 
