@@ -16,8 +16,7 @@ from phalanx.kube.local.build import build
 from phalanx.kube.local.control_plane import _reserved_port
 from phalanx.kube.local.errors import LocalError, MissingError
 from phalanx.kube.local.progress import Progress
-from phalanx.kube.local.versions import COMMANDS, module_of, wanted
-from phalanx.kube.supported import VERSIONS
+from phalanx.kube.local.versions import COMMANDS, VERSIONS, module_of, wanted
 
 
 @pytest.fixture
