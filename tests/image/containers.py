@@ -95,6 +95,12 @@ class Container:
         """Return all that it has printed."""
         return self.log.read_text()
 
+    def pid(self) -> int:
+        """Return the number of its first process, as the machine counts."""
+        state = subprocess.run(self._crun("state", self.name), capture_output=True, text=True, check=True)
+        number: int = json.loads(state.stdout)["pid"]
+        return number
+
     def stop(self, signal: str = "TERM") -> int:
         """Send a signal as a kubelet does and return the exit status."""
         subprocess.run(self._crun("kill", self.name, signal), check=True)
