@@ -22,14 +22,14 @@ def policy() -> list[Document]:
             (f"{now} != {before}",
              f"{text(f'{field}: ')} + {found} + ', allowed is ' + {allowed} + ' while the pod is on a node'")
         )  # fmt: skip
+    on_a_node = (
+        "dyn(oldObject).spec.?nodeName.orValue('') != '' && "
+        f"dyn(oldObject).spec.?schedulerName.orValue('') in {SCHEDULER_NAMES}"
+    )
     return validating(
         "bound",
         matched([Rule("", ("pods",), ("UPDATE",))]),
-        {
-            "on-a-node": "dyn(oldObject).spec.?nodeName.orValue('') != '' && "
-            f"dyn(oldObject).spec.?schedulerName.orValue('') in {SCHEDULER_NAMES}",
-            "changed": " || ".join(differs),
-        },
+        {"changed-on-a-node": f"{on_a_node} && ({' || '.join(differs)})"},
         {"wrong": choice(cases, "''")},
         [nothing_wrong("the pod is on a node")],
     )

@@ -6,7 +6,7 @@ from phalanx.dialects.timestamps import DURATION_ALLOWED
 from phalanx.kube.admission import names, templates
 from phalanx.kube.admission.document import SCHEDULER_NAMES, Document, Rule, matched, nothing_wrong, validating
 from phalanx.kube.admission.durations import seconds
-from phalanx.kube.admission.expressions import choice, listed, mapped, pattern, shown, text
+from phalanx.kube.admission.expressions import choice, listed, pattern, shown, text
 from phalanx.model.keys import (
     GANG,
     KEYS,
@@ -34,32 +34,35 @@ _ALLOWED = {
     Value.LEVEL: (LEVEL_ALLOWED, f"v.matches({pattern(LEVEL.pattern)})"),
 }
 _OWNERS = "dyn(object).metadata.?ownerReferences.orValue([])"
-_A, _L = "variables.annotations", "variables.labels"
+_L = "variables.labels"
+_SPANS = [one.key for one in KEYS if one.value == Value.SPAN]
 
 
 def policy() -> list[Document]:
-    """Return the policy for pods and templates of pods."""
-    ours = f"k.startsWith({text(PREFIX)})"
+    """Return the policy for pods and templates of pods.
+
+    The server reads an object anew for the conditions, for the checks and for the messages, and works out a message
+    whether it needs one or not. So the condition already says whether anything is wrong, and an object that is
+    right costs no more than that.
+    """
     annotations, labels = templates.annotations(), templates.labels()
+    wrong = f"[{annotations}].exists(a, [{labels}].exists(l, {_something_wrong()}))"
+    changed = templates.changed([annotations, labels, templates.count(), templates.scheduler()])
+    # What controllers make was judged as a template. If that was before this policy, the scheduler tells.
+    by_people = f"!{_OWNERS}.exists(o, o.?controller.orValue(false))"
     return validating(
         "keys",
         matched([templates.PODS, *templates.WITH_TEMPLATE]),
-        {
-            "carries-our-keys": f"{annotations}.exists(k, {ours}) || {labels}.exists(k, {ours})",
-            # What controllers make was judged as a template. If that was before this policy, the scheduler tells.
-            "made-by-no-controller": f"!{_OWNERS}.exists(o, o.?controller.orValue(false))",
-            "new-or-changed": templates.changed([annotations, labels, templates.count(), templates.scheduler()]),
-        },
+        {"is-wrong": f"{by_people} && {wrong} && ({changed})"},
         {
             "annotations": annotations,
             "labels": labels,
             "at": templates.AT,
             "ours": _is_ours(),
-            "unknownAnnotation": names.mistaken("Pod", "annotation", _A, "variables.at"),
+            "unknownAnnotation": names.mistaken("Pod", "annotation", "variables.annotations", "variables.at"),
             "unknownLabel": names.mistaken("Pod", "label", _L, "variables.at"),
-            "badAnnotation": _first_bad("annotation", _A),
-            "badLabel": _first_bad("label", _L),
-            "wrong": f"!variables.ours ? '' : {_sentences()}",
+            "sentence": f"[variables.annotations].map(a, [{_L}].map(l, {_sentences()})[0])[0]",
+            "wrong": "variables.ours ? variables.sentence : ''",
         },
         [nothing_wrong(f"a key under {PREFIX} is wrong")],
     )
@@ -99,32 +102,52 @@ def _is_ours() -> str:
     return f"[{templates.scheduler()}].all(s, s in {chosen} || (s == 'default-scheduler' && {given}))"
 
 
-def _first_bad(place: str, carried: str) -> str:
-    """Return the keys with a value that cannot be read, those of one kind of value together."""
+def _keys_of(value: Value, place: str) -> list[str]:
+    return [one.key for one in KEYS if one.value == value and one.place == place and "Pod" in one.on]
+
+
+def _something_wrong() -> str:
+    """Tell whether there is a sentence to say of the annotations `a` and the labels `l`."""
     found = []
-    for value, (_, fits) in _ALLOWED.items():
-        keys = [one.key for one in KEYS if one.value == value and one.place == place and "Pod" in one.on]
-        if keys:
-            found.append(f"{listed(keys)}.filter(k, k in {carried} && ![{carried}[k]].all(v, {fits}))")
-    return " + ".join(found)
+    for place, carried in (("annotation", "a"), ("label", "l")):
+        known = [(keys, fits) for value, (_, fits) in _ALLOWED.items() if (keys := _keys_of(value, place))]
+        bad = choice([(f"k in {listed(keys)}", f"!({fits})") for keys, fits in known], "true")
+        found.append(f"{carried}.exists(k, k.startsWith({text(PREFIX)}) && [{carried}[k]].exists(v, {bad}))")
+    return " || ".join([*found, *(f"({condition})" for condition, _ in [*_needs(), *_zeros(), *_together()])])
 
 
 def _sentences() -> str:
     """Return what is wrong with the keys of a pod; a wrong key comes first: often it is why another is missing."""
     cases = [(f"variables.{name} != ''", f"variables.{name}") for name in ("unknownAnnotation", "unknownLabel")]
-    for one in KEYS:
-        if one.needs:
-            alone = f"{text(one.key)} in {_A} && !({text(one.needs)} in {_A})"
-            cases.append((alone, _of(one.key, text(f"means nothing without {one.needs}"))))
-    for place, carried, bad in (("annotation", _A, "variables.badAnnotation"), ("label", _L, "variables.badLabel")):
-        allowed = {one.key: text(_ALLOWED[one.value][0]) for one in KEYS if one.place == place and "Pod" in one.on}
-        found = _found(place, carried, f"{bad}[0]", f"{mapped(allowed)}[{bad}[0]]")
-        cases.append((f"{bad}.size() > 0", found))
-    for one in KEYS:
-        if one.value == Value.SPAN:
-            zero = f"{text(one.key)} in {_A} && {seconds(f'{_A}[{text(one.key)}]')} == 0.0"
-            cases.append((zero, _of(one.key, text("found 0, allowed is more than zero"))))
-    return choice([*cases, *_together()], "''")
+    cases += _needs()
+    for place, carried in (("annotation", "a"), ("label", "l")):
+        for value, (allowed, fits) in _ALLOWED.items():
+            keys = _keys_of(value, place)
+            bad = f"{listed(keys)}.filter(k, k in {carried} && ![{carried}[k]].all(v, {fits}))"
+            if keys:
+                cases.append((f"{bad}.size() > 0", _found(place, carried, f"{bad}[0]", text(allowed))))
+    return choice([*cases, *_zeros(), *_together()], "''")
+
+
+def _needs() -> list[tuple[str, str]]:
+    return [
+        (
+            f"{text(one.key)} in a && !({text(one.needs)} in a)",
+            _of(one.key, text(f"means nothing without {one.needs}")),
+        )
+        for one in KEYS
+        if one.needs
+    ]
+
+
+def _zeros() -> list[tuple[str, str]]:
+    return [
+        (
+            f"{text(key)} in a && {seconds(f'a[{text(key)}]')} == 0.0",
+            _of(key, text("found 0, allowed is more than zero")),
+        )
+        for key in _SPANS
+    ]
 
 
 def _found(place: str, carried: str, key: str, allowed: str, at: str = "variables.at") -> str:
@@ -140,8 +163,8 @@ def _of(key: str, *sentence: str) -> str:
 
 def _together() -> list[tuple[str, str]]:
     """Return what cannot stand together though each value is fine."""
-    minimum, maximum, part = (f"int({_A}[{text(key)}])" for key in (MINIMUM, MAXIMUM, SUBGROUP_MINIMUM))
-    has = {key: f"{text(key)} in {_A}" for key in (GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM)}
+    minimum, maximum, part = (f"int(a[{text(key)}])" for key in (MINIMUM, MAXIMUM, SUBGROUP_MINIMUM))
+    has = {key: f"{text(key)} in a" for key in (GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM)}
     below = text(f", allowed is at least {MINIMUM}, which is ")
     alone = text(f", allowed only with {SUBGROUP}")
     count = templates.count()

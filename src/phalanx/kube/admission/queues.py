@@ -59,15 +59,11 @@ def pods_policy() -> list[Document]:
 
 def made_policy() -> list[Document]:
     """Return the policy for pods that carry what only a controller writes."""
-    labels = templates.labels()
+    made = " || ".join(f"{text(key)} in {templates.labels()}" for key in MADE)
     return validating(
         "queues-of-made-pods",
         matched([templates.PODS], {"matchExpressions": [{"key": QUEUE, "operator": "Exists"}]}),
-        {
-            "made": " || ".join(f"{text(key)} in {labels}" for key in MADE),
-            "applied-by-others": f"!({_TRUSTED})",
-            "new-or-changed": templates.changed([_QUEUE]),
-        },
+        {"is-no-controllers": f"!({_TRUSTED}) && ({made}) && ({templates.changed([_QUEUE])})"},
         {"queue": _QUEUE, "at": "''"},
         [Check(f"{_OF_NAMESPACE} || {_MAY}", _NOT_GRANTED, _FALLBACK, "Forbidden")],
     )
