@@ -11,7 +11,8 @@ import yaml
 from phalanx import __version__
 from phalanx.kube.install import Installation, objects
 from phalanx.kube.installation.chart import chart_files
-from phalanx.kube.installation.values import Values, ValuesError, read_values
+from phalanx.kube.installation.reading import ValuesError, read_values
+from phalanx.kube.installation.values import Values
 from phalanx.kube.local import ControlPlane, LocalError
 
 Helm = Callable[..., str]
@@ -21,11 +22,19 @@ WRONG = [
     ("replicas: 0", "replicas: found 0: expected `int` >= 1"),
     ("image: {pullpolicy: Always}", "image.pullpolicy: no such value, did you mean pullPolicy?"),
     ("image: {pullPolicy: Sometimes}", "image.pullPolicy: found 'Sometimes': invalid enum value 'Sometimes'"),
+    ("image: {repository: 'phalanx:1'}",
+     "image.repository: found 'phalanx:1', allowed is an image without its tag, such as HOST/phalanx"),
+    ("image: {tag: a b}", "image.tag: found 'a b', allowed is a tag such as 0.1.0"),
+    ("image: {digest: sha256}", "image.digest: found 'sha256', allowed is sha256: and 64 hexadecimal digits"),
+    ("schedulerNames: [A]", "schedulerNames[0]: found 'A', allowed is a name such as phalanx"),
+    ("priorityClassName: A", "priorityClassName: found 'A', allowed is the name of a priority class"),
+    ("serviceMonitor: {interval: often}", "serviceMonitor.interval: found 'often', allowed is a time such as 30s"),
     ("schedulerName: [a]", "schedulerName: no such value, did you mean schedulerNames?"),
     ("schedulerNames: []", "schedulerNames: found []: expected `array` of length >= 1"),
     ("lease: {duration: 5}", "lease: allowed are rising numbers, retryPeriod below renewDeadline below duration"),
     ("policy: 'schedulerNames: [a]'", "policy: found schedulerNames, which is a value of its own beside policy"),
-    ("extraArgs: [port]", "extraArgs[0]: found 'port': expected `str` matching regex '^--[a-z]'"),
+    ("extraArgs: [port]",
+     "extraArgs[0]: found 'port', allowed is an option of phalanx run such as --eviction-rate=100"),
     ("rbac: {extraRules: {volcano: [{verbs: [get]}]}}",
      "rbac.extraRules[...][0]: object missing required field `apiGroups`"),
     ("[1]", "found list, allowed is a mapping of values"),

@@ -91,6 +91,21 @@ def test_files_of_values_count_less_than_options_and_later_files_more_than_earli
     assert parse_policy(of("ConfigMap", objects)["data"]["policy.yaml"], "p").scheduler_names == ("b",)
 
 
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("phalanx", "phalanx:latest"),
+        ("host:5000/team/phalanx", "host:5000/team/phalanx:latest"),
+        ("host:5000/team/phalanx:v1", "host:5000/team/phalanx:v1"),
+        (f"phalanx@sha256:{'0' * 64}", f"phalanx@sha256:{'0' * 64}"),
+        (f"a.b/c:1@sha256:{'0' * 64}", f"a.b/c:1@sha256:{'0' * 64}"),
+    ],
+)
+def test_an_image_in_one_word_is_what_the_pods_get(given: str, found: str, capsys: Captured) -> None:
+    objects = printed(capsys, "--image", given)
+    assert of("Deployment", objects)["spec"]["template"]["spec"]["containers"][0]["image"] == found
+
+
 def test_the_definition_of_queues_can_be_left_out_or_printed_alone(capsys: Captured) -> None:
     whole, others, alone = printed(capsys), printed(capsys, "--no-crds"), printed(capsys, "--crds-only")
     assert [one["kind"] for one in alone] == ["CustomResourceDefinition"]

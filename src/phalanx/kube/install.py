@@ -11,8 +11,9 @@ import yaml
 
 from phalanx.kube.admission.policies import files as files_of_admission
 from phalanx.kube.installation.fields import PORT, UID, Installation
+from phalanx.kube.installation.reading import ValuesError, read_values
 from phalanx.kube.installation.text import render
-from phalanx.kube.installation.values import Image, Values, ValuesError, read_values
+from phalanx.kube.installation.values import REPOSITORY, Image, Values
 from phalanx.kube.queue_crd import NAME as QUEUE_CRD
 from phalanx.kube.queue_crd import queue_crd
 
@@ -25,7 +26,7 @@ _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
 _SUBDOMAIN = re.compile(rf"{_LABEL.pattern}(\.{_LABEL.pattern})*", re.ASCII)
 #: host:port/path/name:tag@digest, each part as registries take them.
 _IMAGE = re.compile(
-    r"(?P<repository>[a-zA-Z0-9][a-zA-Z0-9._/:-]{0,253}?)(:(?P<tag>[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}))?"
+    rf"(?P<repository>{REPOSITORY})(:(?P<tag>[a-zA-Z0-9_][a-zA-Z0-9._-]{{0,127}}))?"
     r"(@(?P<digest>sha256:[0-9a-f]{64}))?",
     re.ASCII,
 )
@@ -53,7 +54,7 @@ def check_names(installation: Installation) -> None:
 def image_of(text: str) -> Image:
     """Return an image as people write it in one word; without a tag it is `latest`, as everywhere."""
     found = _IMAGE.fullmatch(text)
-    if not found:
+    if not found or len(text) > 400:
         raise InstallError(f"--image: found {text[:400]!r}, allowed is an image such as phalanx:0.1.0 or HOST/PATH:TAG")
     tag, digest = found["tag"] or "", found["digest"] or ""
     return Image(repository=found["repository"], tag=tag or ("" if digest else "latest"), digest=digest)

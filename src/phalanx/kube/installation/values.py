@@ -1,26 +1,17 @@
 """The values of an installation: one type is the schema of the chart and the check of `phalanx install --values`."""
 
-import re
-from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
-import yaml
 from msgspec import Meta, Struct
-
-from phalanx.policy.spelling import nearest
 
 Manifest = dict[str, Any]
 
 _SUBDOMAIN = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*"
+#: With the registry's port, and without a tag, which is a value of its own.
+REPOSITORY = r"([a-zA-Z0-9][a-zA-Z0-9.-]*(:[0-9]+)?/)?[a-zA-Z0-9][a-zA-Z0-9._/-]*"
 Name = Annotated[str, Meta(pattern=f"^{_SUBDOMAIN}$", max_length=253)]
 _Seconds = Annotated[float, Meta(gt=0, le=3600)]
-_PATH = re.compile(r"^(?P<text>.*?) - at `\$\.?(?P<path>.*)`$", re.DOTALL)
-_UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$", re.DOTALL)
-
-
-class ValuesError(Exception):
-    """Values that cannot be installed; the text is one line that names the key and what was found."""
 
 
 class _Part(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -30,7 +21,7 @@ class _Part(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
 class Image(_Part, frozen=True):
     """The image that you built: there is no public one."""
 
-    repository: Annotated[str, Meta(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._/:-]*$", max_length=254)] = "phalanx"
+    repository: Annotated[str, Meta(pattern=f"^{REPOSITORY}$", max_length=254)] = "phalanx"
     tag: Annotated[str, Meta(pattern=r"^([a-zA-Z0-9_][a-zA-Z0-9._-]*)?$", max_length=128)] = ""
     digest: Annotated[str, Meta(pattern=r"^(sha256:[0-9a-f]{64})?$")] = ""
     pull_policy: Literal["", "Always", "IfNotPresent", "Never"] = ""
@@ -132,83 +123,3 @@ class Values(_Part, frozen=True):
     admission: Admission = Admission()
     network_policy: NetworkRules = NetworkRules()
     service_monitor: Monitor = Monitor()
-
-
-def read_values(texts: Sequence[tuple[str, str]]) -> Values:
-    """Return the values of files, (name, text), the later over the earlier, all over the defaults, as helm does."""
-    merged: Manifest = msgspec.to_builtins(Values())
-    for name, text in texts:
-        try:
-            found = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            at = getattr(error, "problem_mark", None)
-            line = f":{at.line + 1}" if at else ""
-            raise ValuesError(f"{name}{line}: not YAML: {getattr(error, 'problem', None) or error}") from None
-        if not isinstance(found or {}, dict):
-            raise ValuesError(f"{name}: found {type(found).__name__}, allowed is a mapping of values")
-        merged = _over(merged, found or {})
-        # File by file, so that the mistake is told of the file that has it.
-        values = _checked(name, merged)
-    return values if texts else Values()
-
-
-def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> Manifest:
-    both = dict(below)
-    for key, value in above.items():
-        under = both.get(key)
-        both[key] = _over(under, value) if isinstance(under, dict) and isinstance(value, dict) else value
-    return both
-
-
-def _checked(name: str, merged: Manifest) -> Values:
-    try:
-        values = msgspec.convert(merged, Values)
-    except msgspec.ValidationError as error:
-        raise ValuesError(f"{name}: {_mistake(str(error), merged)}") from None
-    for wrong, line in (
-        (not values.lease.retry_period < values.lease.renew_deadline < values.lease.duration, LEASE_RISES),
-        (names_schedulers(values.policy), NAMES_APART),
-    ):
-        if wrong:
-            raise ValuesError(f"{name}: {line}")
-    return values
-
-
-LEASE_RISES = "lease: allowed are rising numbers, retryPeriod below renewDeadline below duration"
-NAMES_APART = "policy: found schedulerNames, which is a value of its own beside policy"
-
-
-def names_schedulers(policy: str | Manifest | None) -> bool:
-    """Tell whether a policy has the key that the chart writes before it."""
-    if isinstance(policy, dict):
-        return "schedulerNames" in policy
-    return bool(re.search(r"(?m)^schedulerNames:", policy or ""))
-
-
-def _mistake(text: str, merged: Manifest) -> str:
-    at = _PATH.match(text)
-    said, path = (at["text"], at["path"]) if at else (text, "")
-    unknown = _UNKNOWN.match(said)
-    if unknown:
-        key = f"{path}.{unknown['key']}".lstrip(".")
-        meant = nearest(unknown["key"], _keys(path))
-        return f"{key}: no such value" + (f", did you mean {meant}?" if meant else "")
-    plain = f"{said[:1].lower()}{said[1:]}"
-    # Which key of a mapping it was is not told.
-    if "..." in path:
-        return f"{path}: {plain}"
-    found: Any = merged
-    for key, position in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
-        found = found[int(position)] if position else found.get(key) if isinstance(found, dict) else None
-    return f"{path}: found {found!r}: {plain}"
-
-
-def _keys(path: str) -> list[str]:
-    part: Any = Values
-    for key in path.split("."):
-        part = next((one.type for one in _fields(part) if one.encode_name == key), part)
-    return [one.encode_name for one in _fields(part)]
-
-
-def _fields(part: Any) -> tuple[msgspec.structs.FieldInfo, ...]:
-    return msgspec.structs.fields(part) if isinstance(part, type) and issubclass(part, Struct) else ()
