@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from phalanx.kube.install import Installation, Values, manifests, removal
+from phalanx.kube.installation.values import Admission
 from phalanx.kube.local import ControlPlane, LocalError, node_manifest
 from phalanx.model.keys import QUEUE
 from phalanx.testing.objects import create_all, gang_manifests
@@ -25,7 +26,9 @@ OURS = (
     "all,clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,configmaps,networkpolicies,pdb,leases,"
     "validatingadmissionpolicies,validatingadmissionpolicybindings"
 )
-RED = Installation("red", "team-red", Values(scheduler_names=["red"]))
+RED = Installation("red", "team-red", Values(scheduler_names=["red"], admission=Admission(enabled=True)))
+#: Who removes it may have forgotten what was chosen.
+FORGOTTEN = Installation("red", "team-red")
 
 
 @pytest.fixture
@@ -98,7 +101,7 @@ def test_one_of_two_is_removed_and_the_other_schedules_on_with_every_queue(
 
     red.stop()
     theirs = left(plane, "blue")
-    plane.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=removal(RED))
+    plane.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=removal(FORGOTTEN))
     assert left(plane, "red") == set()
     assert left(plane, "blue") == theirs
     bound(plane, "c", "blue", blue)
