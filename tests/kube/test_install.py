@@ -153,12 +153,17 @@ def test_names_that_yaml_would_take_for_something_else_stay_names(capsys: Captur
     assert parse_policy(of("ConfigMap", objects)["data"]["policy.yaml"], "p").scheduler_names == ("null",)
 
 
-def test_the_arguments_of_the_deployment_are_ones_that_run_takes(capsys: Captured) -> None:
+def test_the_arguments_of_the_deployment_are_ones_that_run_takes(capsys: Captured, tmp_path: Path) -> None:
+    """And so are those that the values suggest."""
     from phalanx.cli.run import register as register_run  # noqa: PLC0415
 
     app = cyclopts.App(name="phalanx")
     register_run(app)
-    arguments = of("Deployment", printed(capsys))["spec"]["template"]["spec"]["containers"][0]["args"]
+    values = tmp_path / "values.yaml"
+    values.write_text("extraArgs: [--event-rate=50, --eviction-rate=100, --wave-deadline=300]")
+    arguments = of("Deployment", printed(capsys, "--values", str(values)))["spec"]["template"]["spec"]["containers"][0][
+        "args"
+    ]
     _, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
     assert bound.arguments == {
         "policy_config_map": "phalanx-system/phalanx-policy",
@@ -170,6 +175,9 @@ def test_the_arguments_of_the_deployment_are_ones_that_run_takes(capsys: Capture
         "renew_deadline": 10.0,
         "retry_period": 2.0,
         "log_format": "text",
+        "event_rate": 50.0,
+        "eviction_rate": 100.0,
+        "wave_deadline": 300.0,
     }
 
 
