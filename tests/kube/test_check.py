@@ -17,6 +17,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
+import yaml
 
 from phalanx.cli.checking import table
 from phalanx.cli.main import main
@@ -26,6 +27,8 @@ from phalanx.kube.doctor.finding import Finding, Mark
 from phalanx.kube.doctor.grant import grant, role
 from phalanx.kube.doctor.rights import Right, needed
 from phalanx.kube.doctor.wish import Wish
+from phalanx.kube.install import Installation, Values, objects
+from phalanx.kube.installation.values import Admission
 from phalanx.kube.local import ControlPlane, certificates
 from phalanx.kube.local.nodes import node_manifest
 from phalanx.kube.queue_crd import queue_crd
@@ -274,6 +277,21 @@ def test_queues_of_another_version_do_not_count(plane: ControlPlane) -> None:
         found = look(plane.kubeconfig)
     says = "queues.scheduling.phalanx.dev is served as v1alpha0, and read as v1alpha1: no Queue counts"
     assert wrong(found) == [(Mark.FAILED, "queues", says, DEFINE)]
+
+
+def test_admission_policies_are_in_force_when_each_has_its_binding(plane: ControlPlane) -> None:
+    values = Values(admission=Admission(enabled=True))
+    ours = [one for one in objects(Installation(values=values)) if "AdmissionPolicy" in one["kind"]]
+    plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(ours))
+    loose = "bound.phalanx.phalanx-system.phalanx.dev"
+    try:
+        found = [one.says for one in look(plane.kubeconfig) if one.about == "admission"]
+        plane.kubectl("delete", "validatingadmissionpolicybinding", loose)
+        without = look(plane.kubeconfig)
+    finally:
+        plane.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=yaml.safe_dump_all(ours))
+    assert found == ["in force: bound, keys, namespaces, queues, queues-of-made-pods, queues-of-pods"]
+    assert wrong(without) == [(Mark.WARNING, "admission", f"{loose}: not in force, nothing binds it", ADMIT)]
 
 
 def test_a_lease_that_another_holds_is_told_and_one_that_ran_out_is_free(plane: ControlPlane) -> None:

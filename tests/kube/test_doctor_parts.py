@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from phalanx.kube.doctor.certificate import certificate_dates, token_end
-from phalanx.kube.doctor.checkup import explain_reading
+from phalanx.kube.doctor.checkup import with_grant
 from phalanx.kube.doctor.finding import Finding, Mark
 from phalanx.kube.doctor.grant import grant, grant_command
 from phalanx.kube.doctor.rights import Right, needed, printed, words
@@ -69,10 +69,10 @@ def test_a_dry_run_needs_what_its_page_says() -> None:
 
 def test_a_dry_run_that_may_not_read_is_told_the_line_that_lets_it() -> None:
     why = '403 nodes is forbidden: User "alice" cannot list resource "nodes" in API group "" at the cluster scope'
-    fault = explain_reading(Fault(Trouble.RIGHTS, why), Wish(dry_run=True))
+    fault = with_grant(Fault(Trouble.RIGHTS, why), Wish(dry_run=True))
     assert (fault.why, fault.remedy) == (why, "phalanx check --grant alice --dry-run | kubectl apply -f -")
     away = Fault(Trouble.AWAY, "connection refused")
-    assert explain_reading(away, Wish(dry_run=True)) == away
+    assert with_grant(away, Wish(dry_run=True)) == away
 
 
 def test_rights_in_words_are_gathered_by_what_may_be_done() -> None:

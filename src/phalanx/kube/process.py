@@ -13,7 +13,7 @@ from phalanx.engine.policy import Policy
 from phalanx.kube.choices import Choices
 from phalanx.kube.client import Client
 from phalanx.kube.credentials import Access
-from phalanx.kube.doctor.checkup import Checkup, explain_reading
+from phalanx.kube.doctor.checkup import Checkup, with_grant
 from phalanx.kube.doctor.wish import Wish
 from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
@@ -66,7 +66,7 @@ async def run_dry(choices: Choices, client: "ReadingClient", tell: "Tell") -> in
     policy, watch = await _first_policy(choices, source)
     metrics = Metrics()
     wish = replace(_wish(choices), dry_run=True)
-    standing = Standing(log, explain=lambda fault: explain_reading(fault, wish))
+    standing = Standing(log, explain=lambda fault: with_grant(fault, wish))
     dry = DryRun(client, policy, metrics, log, standing, choices.wave_deadline, tell)
     async with serve_health(choices.address, choices.port, dry, metrics) as port:
         log.say("started", dry_run=True, policy=policy.name, port=port, then="plans are printed, nothing is written")

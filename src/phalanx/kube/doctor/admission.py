@@ -29,7 +29,8 @@ async def look_at_admission(client: Client, remedy: str) -> Finding:
     loose = [name for name in map(_name, policies) if name not in bound]
     if loose:
         return warning(ABOUT, f"{', '.join(loose)}: not in force, nothing binds it", remedy)
-    return ok(ABOUT, f"{len(policies)} policies in force")
+    short = sorted(_name(policy).partition(".")[0] for policy in policies)
+    return ok(ABOUT, f"in force: {', '.join(short)}")
 
 
 def _name(policy: Mapping[str, Any]) -> str:

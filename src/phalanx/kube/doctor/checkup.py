@@ -28,8 +28,8 @@ _PAUSE = 2.0
 WHO = "rights"
 
 
-def explain_reading(fault: Fault, wish: Wish) -> Fault:
-    """Say of missing rights, to whoever writes nothing and so cannot ask for the list, the line that gives them all."""
+def with_grant(fault: Fault, wish: Wish) -> Fault:
+    """Return missing rights with the line that gives them all: they cannot always be listed."""
     user = _USER.search(fault.why) if fault.trouble is Trouble.RIGHTS else None
     if user is None:
         return fault
@@ -61,8 +61,8 @@ class Checkup:
 
     def explain(self, fault: Fault) -> Fault:
         """Say of one trouble what we know besides: the whole list of rights, the date on a certificate."""
-        if fault.trouble is Trouble.RIGHTS and self._fault is not None:
-            return self._fault
+        if fault.trouble is Trouble.RIGHTS:
+            return self._fault or with_grant(fault, self._wish)
         return self._doctor.explain(fault) if fault.trouble is Trouble.CREDENTIALS else fault
 
     async def run(self) -> None:

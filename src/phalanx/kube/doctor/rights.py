@@ -12,8 +12,9 @@ from phalanx.kube.client import Client, Reply
 from phalanx.kube.doctor.wish import Wish
 from phalanx.kube.install import Installation, manifests
 
-#: How many are asked for at a time: a scheduler that starts has more urgent questions to the server.
-_AT_ONCE = 4
+#: How many are asked for at a time. A server that is far away answers all of them within the second in which troubles
+#: that begin together are told together.
+_AT_ONCE = 8
 #: Without these nothing is decided or nothing is carried out.
 _BLOCKING = {"list", "watch"}
 
