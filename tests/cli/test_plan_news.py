@@ -1,7 +1,7 @@
 """What a dry run prints: each plan's news, and nothing of what was said already."""
 
 from phalanx.cli.plan_news import PlanNews
-from phalanx.model.plan import Bind, Code, Plan, Reason, Refusals, Step, Wait
+from phalanx.model.plan import Bind, Code, Evict, Plan, Reason, Refusals, Step, Wait
 
 NOON = 1_793_534_400.0
 BIND = tuple(Bind(f"ml/train-{index}", f"u{index}", "n1", "ml/train", "gang/ml/train") for index in range(2))
@@ -38,6 +38,24 @@ def test_figures_in_a_reason_are_no_news_and_another_filter_or_number_of_pods_is
     assert told(news, wait("ml/big", 4, "2 short of cpu")) == []
     assert told(news, wait("ml/big", 4, "2 cordoned", "node_ready"))[1:] == ["  wait  ml/big  4 pods  full: 2 cordoned"]
     assert told(news, wait("ml/big", 3, "2 cordoned", "node_ready"))[1:] == ["  wait  ml/big  3 pods  full: 2 cordoned"]
+
+
+def test_other_places_alone_are_no_news_and_are_counted_with_what_is() -> None:
+    news = PlanNews()
+    told(news, *BIND)
+    moved = [bind._replace(node="n2") for bind in BIND]
+    assert told(news, *moved) == []
+    assert told(news, *BIND, wait("ml/late", 2, "1 short of cpu"))[2:] == [
+        "  as before: 1 bind; 1 of them with other places"
+    ]
+
+
+def test_an_eviction_is_told_once_for_whom_it_is() -> None:
+    news = PlanNews()
+    evict = Evict("ml/a", "u", "n1", "preempt", "ml/b", "1 of 3 with a lower priority")
+    assert told(news, evict)[1:] == ["  evict  ml/a  n1  (preempt for ml/b: 1 of 3 with a lower priority)"]
+    assert told(news, evict._replace(reason="1 of 2 with a lower priority")) == []
+    assert told(news, evict._replace(beneficiary="ml/c"))[1:2] != []
 
 
 def test_who_is_no_longer_in_the_plan_is_told_once() -> None:
