@@ -97,7 +97,7 @@ def test_a_gang_that_stays_short_is_told_after_a_moment_and_only_once() -> None:
     assert desk.told == ["1s default/g 3: 3 of 4 members are there"]
 
 
-def test_news_within_a_minute_wait_for_its_end_and_only_the_last_is_told() -> None:
+def test_news_within_a_minute_wait_for_its_end_but_whoever_joins_is_told_at_once() -> None:
     desk = Desk()
     pods = gang_manifests("g", 4)
     desk.see(node_manifest("n1", gpus=1), pods[0])
@@ -107,7 +107,16 @@ def test_news_within_a_minute_wait_for_its_end_and_only_the_last_is_told() -> No
         desk.see(pod)
     for _ in range(60):
         desk.rest(1.0)
-    assert desk.told == ["1s default/g 1: 1 of 4 members are there", "61s default/g 4: 4 needed together, 1 fit"]
+    assert desk.told == [
+        "1s default/g 1: 1 of 4 members are there",
+        "11s default/g 1: 2 of 4 members are there",
+        "21s default/g 1: 3 of 4 members are there",
+        "31s default/g 1: 4 needed together, 1 fit",
+        "61s default/g 3: 4 needed together, 1 fit",
+    ]
+    assert desk.conditions == [
+        "1s g-0", "11s g-1", "21s g-2", "31s g-3", "61s g-0", "61s g-1", "61s g-2",
+    ]  # fmt: skip
 
 
 def test_a_pod_that_joins_a_waiting_gang_is_told_too_and_the_others_not_again() -> None:
@@ -121,8 +130,39 @@ def test_a_pod_that_joins_a_waiting_gang_is_told_too_and_the_others_not_again() 
     for _ in range(200):
         desk.rest(1.0)
         desk.see()
-    assert desk.conditions == ["0s g-0", "0s g-1", "60s g-2"]
+    assert desk.conditions == ["0s g-0", "0s g-1", "30s g-2"]
     assert desk.told == [
         "0s default/g 2: 2 needed together, 0/1 nodes",
-        "60s default/g 1: 2 needed together, 0/1 nodes",
+        "30s default/g 1: 2 needed together, 0/1 nodes",
+    ]
+
+
+def test_pods_that_join_in_a_row_are_told_together_every_few_seconds() -> None:
+    desk = Desk()
+    pods = gang_manifests("g", 12, requests={"example.com/dongle": "1"})
+    for pod in pods:
+        pod["metadata"]["annotations"]["phalanx.dev/minimum"] = "2"
+    desk.see(node_manifest("n1"), *pods[:2])
+    for pod in pods[2:]:
+        desk.rest(1.0)
+        desk.see(pod)
+    assert [line.partition(":")[0] for line in desk.told] == [
+        "0s default/g 2", "5s default/g 4", "10s default/g 5",
+    ]  # fmt: skip
+
+
+def test_a_pod_that_joins_while_the_reason_changes_reads_the_new_one_and_the_others_when_the_minute_is_over() -> None:
+    desk = Desk()
+    pods = gang_manifests("g", 4)
+    desk.see(node_manifest("n1", gpus=1), *pods[:3])
+    desk.rest(1.0)
+    desk.rest(10.0)
+    desk.see(pods[3])
+    assert desk.conditions == ["1s g-0", "1s g-1", "1s g-2", "11s g-3"]
+    for _ in range(60):
+        desk.rest(1.0)
+    assert desk.told == [
+        "1s default/g 3: 3 of 4 members are there",
+        "11s default/g 1: 4 needed together, 1 fit",
+        "61s default/g 3: 4 needed together, 1 fit",
     ]

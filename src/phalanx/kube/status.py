@@ -2,7 +2,8 @@
 
 Written when the code or the leading filter changes, at most once a minute per gang, and never when the pod says
 the same already: an idle cluster sees no write. A hold is told once it has stood for a moment: the pods of a gang
-arrive one by one, and the first one's "1 of 8 members are there" would stay for a minute.
+arrive one by one, and the first one's "1 of 8 members are there" would stay for a minute. Pods that join a gang which
+was told do not wait for its minute.
 """
 
 import sys
@@ -25,6 +26,8 @@ from phalanx.world.world import World
 
 PERIOD = 60.0
 SETTLE = 1.0
+#: Pods that joined together are told together, and so seldom that a gang that grows slowly is not read all the time.
+JOINED = 5.0
 MESSAGE_MAX = 1024
 #: Autoscalers add nodes for Unschedulable; they must not for what waits for something else.
 REASONS = {
@@ -46,6 +49,8 @@ class _Said:
     due: Wait | None = None
     #: How many members have been told; one that joins them is told too.
     members: int = 0
+    #: When some of them were last told for having joined.
+    joined: float = 0.0
 
     def ready(self, now: float) -> bool:
         """Tell whether the news may be told."""
@@ -111,15 +116,27 @@ class Status:
             self._tell_if_ready(said, now)
 
     def _tell_if_ready(self, said: _Said, now: float) -> None:
-        if said.due is not None and said.ready(now):
-            wait, said.due = said.due, None
+        wait = said.due
+        if wait is None:
+            return
+        if said.ready(now):
             self._tell(wait)
-            said.kind, said.at, said.members = _kind(wait.reason), now, wait.missing
+            said.kind, said.at, said.due, said.members = _kind(wait.reason), now, None, wait.missing
+        elif said.kind is not None and wait.missing > said.members and now - max(said.at, said.joined) >= JOINED:
+            self._tell(wait, joined=True)
+            said.joined, said.members = now, wait.missing
+            said.due = wait if _kind(wait.reason) != said.kind else None
 
-    def _tell(self, wait: Wait) -> None:
+    def _tell(self, wait: Wait, *, joined: bool = False) -> None:
         said = REASONS[wait.reason.code], sys.intern(_short(str(wait.reason)))
         pending = [task.uid for task in members_of(self._world, wait.gang_key) if task.state is State.PENDING]
-        news = [uid for uid in pending if (known := self._feed.of(PODS, uid)) is not None and known.waiting != said]
+        news = [
+            uid for uid in pending
+            if (known := self._feed.of(PODS, uid)) is not None
+            and (known.waiting is None if joined else known.waiting != said)
+        ]  # fmt: skip
+        if joined and not news:
+            return
         if news:
             self._writes.submit_each(self._conditions(news, said))
         if self._events is not None:
