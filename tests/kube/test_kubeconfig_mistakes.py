@@ -51,8 +51,8 @@ def config(cluster: str = "server: https://a", user: str = "", current: str = "m
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("{a: [}", "line 1: not YAML: did not find expected node content"),
-        ("a: \0", "not YAML: found characters that no text holds"),
+        ("{a: [}", "line 1: not YAML: did not find expected node content (while parsing a flow node)"),
+        ("a: \0", "line 1: not YAML: not text: control characters are not allowed"),
         ("[]", "Expected object, got array"),
         ("users: [{name: red, user: {token: 12345}}]", "users[0].user.token: Expected str | null, got int"),
         ("", "current-context is not set; name one with --context (there is none)"),

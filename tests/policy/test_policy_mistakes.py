@@ -95,7 +95,7 @@ def test_an_argument_says_what_it_may_be(arguments: str, said: str) -> None:
         ("plugins: [{weight: 3}]", "plugins[0].name: missing, allowed is a name"),
         ("plugins: [{name: gang}, {name: gang}]", "plugins[1].name: gang is listed already, as plugins[0]"),
         ("plugins: [{name: gang, weight: -1}]", f"plugins[0].weight: found -1, {WEIGHTS}"),
-        ("plugins: [{name: gang, weight: .nan}]", f"plugins[0].weight: found nan, {WEIGHTS}"),
+        ("plugins: [{name: gang, weight: .nan}]", f"plugins[0].weight: found '.nan', {WEIGHTS}"),
         ("plugins: [{name: gang, weight: 1000001}]", f"plugins[0].weight: found 1000001, {WEIGHTS}"),
         (
             "actions: [{name: consolidate, arguments: {moves: many}}]",
@@ -114,8 +114,8 @@ def test_an_argument_says_what_it_may_be(arguments: str, said: str) -> None:
         ),
         ("search: 20000", "search: found 20000, allowed is a map with steps"),
         ("search: {steps: 1.5}", "search.steps: found 1.5, allowed is a whole number from 1 to 1000000000"),
-        ("share: {name: 2026-99-99}", "share.name: found '2026-99-99', which has no value in YAML; put it in quotes"),
-        ("7: x", "found the key 7, allowed is text"),
+        ("share: {name: 2026-99-99}", "share.name: '2026-99-99': unknown share (allowed: quota_then_weight, weighted)"),
+        ("7: x", "7: unknown key (allowed: extends, schedulerNames, actions, plugins, share, search)"),
     ],
 )  # fmt: skip
 def test_each_key_says_what_it_may_be(line: str, said: str) -> None:
@@ -140,13 +140,16 @@ def test_a_key_given_twice_is_refused_where_the_second_stands() -> None:
     [
         ("", f"my.yaml:1: found an empty file, allowed is a map with {KEYS}"),
         ("- a", f"my.yaml:1: found a list, allowed is a map with {KEYS}"),
-        ("a: b: c", "my.yaml:1: not YAML: mapping values are not allowed here"),
-        ("plugins:\n\t- x", "my.yaml:2: not YAML: found character '\\t' that cannot start any token"),
-        ("a: 1\n---\nb: 2", "my.yaml:2: not YAML: but found another document"),
-        ("a: \x07", "my.yaml:1: not YAML: special characters are not allowed"),
-        ("extends: !run rm", "my.yaml:1: not YAML: could not determine a constructor for the tag '!run'"),
-        ("a: &x [1]\nb: *x", "my.yaml:2: found the alias *x, allowed are written-out values"),
-        ("[" * 40, "my.yaml:1: found values nested deeper than 32 levels"),
+        ("a: b: c", "my.yaml:1: not YAML: mapping values are not allowed in this context"),
+        (
+            "plugins:\n\t- x",
+            "my.yaml:2: not YAML: found character that cannot start any token (while scanning for the next token)",
+        ),
+        ("a: 1\n---\nb: 2", "my.yaml:2: not YAML: found another document, allowed is one"),
+        ("a: \x07", "my.yaml:1: not YAML: not text: control characters are not allowed"),
+        ("extends: !run rm", "my.yaml:1: not YAML: tag !run is not allowed"),
+        ("search: &x {steps: 1}\nshare: *y", "my.yaml:2: not YAML: alias *y has no anchor before it"),
+        ("[" * 40, "my.yaml:1: not YAML: nested more than 32 levels deep"),
         ("#" * 1_000_001, "my.yaml: found more than 1000000 characters, which is no policy"),
     ],
 )  # fmt: skip

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
-import yaml
 
 from phalanx.policy.spelling import unknown
+from phalanx.yaml_text import Malformed, read_one
 
 _Entry = TypeVar("_Entry", "Cluster", "User")
 
@@ -161,16 +161,13 @@ def _merged(
 
 def _read(path: Path) -> _File:
     try:
-        document = yaml.load(path.read_bytes(), yaml.CSafeLoader)
+        document = read_one(path.read_bytes())
+        if isinstance(document, Malformed):
+            raise AccessError(f"kubeconfig {path}: line {document.line}: not YAML: {document.message}")
         # An empty file is an empty configuration, as `kubectl config` leaves one behind.
         return msgspec.convert(document if document is not None else {}, _File)
     except OSError as error:
         reason = error.strerror or str(error)
-    except yaml.MarkedYAMLError as error:
-        line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        reason = f"{line}not YAML: {error.problem}"
-    except yaml.YAMLError:
-        reason = "not YAML: found characters that no text holds"
     except msgspec.ValidationError as error:
         found, _, field = str(error).replace("`", "").partition(" - at $.")
         reason = f"{field}: {found}" if field else found

@@ -11,8 +11,9 @@ import msgspec
 
 from phalanx.model.duration import DurationError, Seconds, seconds
 from phalanx.model.quantity import shown
-from phalanx.policy.document import Document, Path
+from phalanx.policy.document import Document
 from phalanx.policy.spelling import nearest, unknown
+from phalanx.yaml_text import Path
 
 Made = TypeVar("Made")
 

@@ -9,9 +9,10 @@ from phalanx.engine.plugin import Plugin, Share
 from phalanx.engine.policy import Action, Weighted
 from phalanx.model.quantity import shown
 from phalanx.policy.arguments import make
-from phalanx.policy.document import Document, Path
+from phalanx.policy.document import Document
 from phalanx.policy.registry import RegistryError, action_class, plugin_class, share_class
 from phalanx.policy.spelling import unknown
+from phalanx.yaml_text import Path
 
 Made = TypeVar("Made")
 

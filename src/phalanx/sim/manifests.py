@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from phalanx.sim import yaml_text
+from phalanx import yaml_text
 
 STDIN = "-"
 _SUFFIXES = (".yaml", ".yml", ".json")

@@ -1,7 +1,8 @@
-"""YAML as people write manifests: fast, and safe against what strangers put into it.
+"""YAML as kubectl reads it: one dialect for manifests, policies and kubeconfigs, fast, and safe against strangers.
 
-Values are built straight from libyaml's events. Scalars follow YAML 1.2, so `on`, `1_000`, `1:30` and dates
-stay text. A file is cut at its `---` lines first: a document that is broken costs no other.
+Values are built straight from libyaml's events. Scalars mean what they mean to kubectl: `no` is false, 010 is eight,
+1_000 a thousand; 1:30 and dates are text. What kubectl passes over in silence is refused: a key that stands twice, and
+tags of one's own. A file is cut at its `---` lines first: a document that is broken costs no other.
 """
 
 import re
@@ -22,23 +23,18 @@ from yaml.events import (
 )
 from yaml.reader import ReaderError
 
+from phalanx.yaml_scalar import key_of, plain
+
 #: Deeper than any Kubernetes object (the schema of a CRD that embeds a pod is at about 60).
 DEPTH_MAX = 200
 #: How many values a document may gain by aliases. A real object has thousands; a bomb has billions.
 ALIASED_MAX = 1_000_000
-#: Longer numbers stay text: an integer of a million digits takes seconds to build, and nobody means it.
-DIGITS_MAX = 40
+#: Where a value stands: keys and list positions from the top.
+Path = tuple[str | int, ...]
 
 # A line that starts with three dashes starts a document, even inside a block of text: so says YAML.
 _START = re.compile(rb"^---(?=\s|$)", re.MULTILINE)
 _DIRECTIVES = re.compile(rb"(?:\s*(?:[%#][^\n]*)?\n)*", re.ASCII)
-_INTEGER = re.compile(r"[-+]?[0-9]+", re.ASCII)
-_NUMBER = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
-_WORDS = {
-    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
-    **dict.fromkeys(("true", "True", "TRUE"), True),
-    **dict.fromkeys(("false", "False", "FALSE"), False),
-}
 _TAG = "tag:yaml.org,2002:"
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "int": int, "float": (int, float), "bool": bool, "null": type(None),
@@ -51,6 +47,16 @@ class Malformed:
 
     line: int
     message: str
+
+
+@dataclass(slots=True)
+class Notes:
+    """What a reader wants to know of a document besides its value."""
+
+    #: The line of each value.
+    lines: dict[Path, int] = field(default_factory=dict[Path, int])
+    #: Keys that stand in a mapping already, with the line of the second. The first counts.
+    twice: list[tuple[Path, int]] = field(default_factory=list[tuple[Path, int]])
 
 
 def split(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -71,23 +77,40 @@ def split(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def parse(part: bytes, line: int = 1) -> Iterator[object]:
     """Read what `split` cut: values, or one `Malformed`. Documents without content are left out."""
-    builder = _Builder(part)
     try:
-        for value in builder.documents():
+        for value in _Builder(part).documents():
             if value is not None:
                 yield value
-    except _Refusal as refusal:
-        yield Malformed(line + refusal.line, refusal.message)
-    except MarkedYAMLError as error:
+    except _BROKEN as error:
+        yield _malformed(error, part, line)
+
+
+def read_one(data: bytes, notes: Notes | None = None, depth: int = DEPTH_MAX) -> object | Malformed:
+    """Read a file that holds one document: its value, None if it is empty."""
+    builder = _Builder(data, notes, depth)
+    found: list[object] = []
+    try:
+        for value in builder.documents():
+            if found:
+                return Malformed(builder.began, "found another document, allowed is one")
+            found.append(value)
+    except _BROKEN as error:
+        return _malformed(error, data, 1)
+    return found[0] if found else None
+
+
+def _malformed(error: Exception, part: bytes, line: int) -> Malformed:
+    if isinstance(error, _Refusal):
+        return Malformed(line + error.line, error.message)
+    if isinstance(error, MarkedYAMLError):
         mark = error.problem_mark or error.context_mark
         words = [str(error.problem or "malformed"), *([f"({error.context})"] if error.context else [])]
         # What is left open is missed only after the last line.
         last = part.rstrip().count(b"\n")
-        yield Malformed(line + min(mark.line if mark else 0, last), " ".join(words))
-    except ReaderError as error:
-        yield Malformed(line + part[: error.position].count(b"\n"), f"not text: {error.reason}")
-    except YAMLError as error:
-        yield Malformed(line, " ".join(str(error).split()))
+        return Malformed(line + min(mark.line if mark else 0, last), " ".join(words))
+    if isinstance(error, ReaderError):
+        return Malformed(line + part[: error.position].count(b"\n"), f"not text: {error.reason}")
+    return Malformed(line, " ".join(str(error).split()))
 
 
 class _Refusal(Exception):  # noqa: N818 (it never leaves this module)
@@ -99,11 +122,19 @@ class _Refusal(Exception):  # noqa: N818 (it never leaves this module)
         self.message = message
 
 
+_BROKEN = (_Refusal, YAMLError)
+
+
 @dataclass(slots=True)
 class _Builder:
     """Builds the values of one part from its events."""
 
     part: bytes
+    notes: Notes | None = None
+    deepest: int = DEPTH_MAX
+    #: The line on which the document begins that was read last.
+    began: int = 0
+    _path: list[str | int] = field(default_factory=list[str | int])
     _next: Any = None
     #: Values built so far, aliases counted at full size: the difference of two counts is a size.
     _count: int = 0
@@ -115,6 +146,7 @@ class _Builder:
         self._next = CParser(self.part).get_event
         while type(event := self._next()) is not StreamEndEvent:
             if type(event) is DocumentStartEvent:
+                self.began = _line(event)
                 self._anchors.clear()
                 self._aliased = 0
                 yield self._value(self._next(), 0)
@@ -123,13 +155,15 @@ class _Builder:
         """Build one value from its first event on."""
         before = self._count
         self._count += 1
+        if self.notes is not None:
+            self.notes.lines.setdefault(tuple(self._path), event.start_mark.line + 1)
         kind = type(event)
         if kind is ScalarEvent:
             value = _scalar(event)
         elif kind is AliasEvent:
             return self._alias(event)
-        elif depth >= DEPTH_MAX:
-            raise _Refusal(event, f"nested more than {DEPTH_MAX} levels deep")
+        elif depth >= self.deepest:
+            raise _Refusal(event, f"nested more than {self.deepest} levels deep")
         elif kind is MappingStartEvent:
             value = self._mapping(event, depth)
         else:
@@ -153,7 +187,9 @@ class _Builder:
         _refuse_tag(event, "seq")
         values: list[object] = []
         while type(item := self._next()) is not SequenceEndEvent:
+            self._path.append(len(values))
             values.append(self._value(item, depth + 1))
+            self._path.pop()
         return values
 
     def _mapping(self, event: Any, depth: int) -> dict[str, object]:
@@ -164,21 +200,39 @@ class _Builder:
             if type(key) is AliasEvent:
                 name = self._alias(key)
             elif type(key) is ScalarEvent:
-                name = key.value
+                name = key_of(key.value) if key.implicit[0] and key.tag is None else key.value
                 if key.anchor is not None:
                     self._anchors[key.anchor] = (name, 1)
             else:
                 name = None
             if not isinstance(name, str):
                 raise _Refusal(key, "a key must be text")
-            value = self._value(self._next(), depth + 1)
+            twice = name in values
+            if twice and self.notes is None:
+                raise _Refusal(key, f"key {name[:60]!r} stands twice in one mapping")
+            value = self._at(name, key, depth, noted=not twice)
             if name == "<<" and type(key) is ScalarEvent and key.implicit[0]:
                 merged = _merged(key, value) | merged
-            elif name in values:
-                raise _Refusal(key, f"key {name[:60]!r} stands twice in one mapping")
-            else:
+            elif not twice:
                 values[name] = value
         return merged | values if merged else values
+
+    def _at(self, name: str, key: Any, depth: int, *, noted: bool) -> object:
+        """Build the value of a key. Where lines are wanted it is found on the line of its key."""
+        if self.notes is None:
+            return self._value(self._next(), depth + 1)
+        self._path.append(name)
+        if noted:
+            self.notes.lines[tuple(self._path)] = key.start_mark.line + 1
+        else:
+            self.notes.twice.append((tuple(self._path), key.start_mark.line + 1))
+        value = self._value(self._next(), depth + 1)
+        self._path.pop()
+        return value
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1
 
 
 def _merged(key: Any, value: object) -> dict[str, object]:
@@ -212,16 +266,3 @@ def _scalar(event: Any) -> object:
     if not isinstance(value, _TYPES[name]) or (isinstance(value, bool) and name != "bool"):
         raise _Refusal(event, f"found {event.value[:60]!r}, allowed is {name}")
     return value
-
-
-def plain(text: str) -> object:
-    """Return what a scalar without quotes means in YAML 1.2."""
-    if text in _WORDS:
-        return _WORDS[text]
-    if len(text) > DIGITS_MAX or text[0] not in "0123456789+-.":
-        return text
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    if _NUMBER.fullmatch(text) and abs(value := float(text)) != float("inf"):
-        return value
-    return text
