@@ -410,6 +410,33 @@ def test_another_scheduler_that_writes_on_pods_of_ours_is_told_until_we_wrote_af
     assert wrong(after) == []
 
 
+def test_another_scheduler_that_bound_a_pod_of_ours_is_known_by_its_event(plane: ControlPlane) -> None:
+    """Its component is the name of the scheduler, which is ours; its instance is not."""
+    create_all(plane.kubeconfig, [pod_manifest("taken", node="n9")])
+    uid = plane.kubectl("get", "pod", "taken", "-o", "jsonpath={.metadata.uid}")
+
+    def tell(instance: str) -> None:
+        create_all(plane.kubeconfig, [{
+            "apiVersion": "v1", "kind": "Event", "metadata": {"name": "taken.1", "namespace": "default"},
+            "involvedObject": {"kind": "Pod", "name": "taken", "namespace": "default", "uid": uid},
+            "reason": "Scheduled", "action": "Binding", "type": "Normal", "message": "Successfully assigned",
+            "eventTime": micro_stamp(Clock().now()), "reportingComponent": "phalanx", "reportingInstance": instance,
+        }])  # fmt: skip
+
+    try:
+        tell("master_2f1b6c7e-0a3d-4c57-9d1c-6f0a2b8e4d11")
+        ours = wrong(look(plane.kubeconfig))
+        plane.kubectl("delete", "event", "taken.1")
+        tell("phalanx-master")
+        [(mark, about, says, _)] = wrong(look(plane.kubeconfig))
+    finally:
+        plane.kubectl("delete", "pod", "taken", "--grace-period=0", "--force")
+        plane.kubectl("delete", "event", "taken.1")
+    assert ours == []
+    assert (mark, about) == (Mark.WARNING, "others")
+    assert says.startswith("a scheduler called phalanx-master bound pod default/taken at ")
+
+
 def test_run_says_every_missing_right_in_one_line_and_goes_on_once_they_are_given(
     plane: ControlPlane, tmp_path: Path
 ) -> None:

@@ -79,7 +79,7 @@ class Examination:
         found = []
         if wish.lease is not None and not wish.dry_run:
             found.append(await self._try(lease.ABOUT, lease.look_at_lease(client, wish.lease)))
-        found += await self._surroundings(policy)
+        found += await self._surroundings(policy, events=True)
         found.append(await self._try(admission.ABOUT, admission.look_at_admission(client, ADMIT)))
         return [*found, finding]
 
@@ -88,7 +88,7 @@ class Examination:
         found = await server.look_at_server(self._client, self._access, self._clock)
         if found[-1].mark is Mark.FAILED:
             return None
-        return [*found, *await self._surroundings((await self._policy())[0])]
+        return [*found, *await self._surroundings((await self._policy())[0], events=False)]
 
     async def lacking(self) -> Fault | None:
         """Return the fault of missing rights, if there are any."""
@@ -105,10 +105,10 @@ class Examination:
         blocking = any(right.blocking for right in lacked)
         return Fault(Trouble.RIGHTS, finding.says, finding.remedy, blocking=blocking)
 
-    async def _surroundings(self, policy: Policy | None) -> list[Finding]:
+    async def _surroundings(self, policy: Policy | None, *, events: bool) -> list[Finding]:
         look = queue_definition.look_at_queue_definition(self._client, DEFINE)
         # A dry run gets in nobody's way.
-        others = [] if self._wish.dry_run else [await self._neighbours(policy)]
+        others = [] if self._wish.dry_run else [await self._neighbours(policy, events=events)]
         return [*others, await self._try(queue_definition.ABOUT, look)]
 
     def _needed(self) -> list[rights.Right]:
@@ -128,10 +128,10 @@ class Examination:
         remedy = grant_command(user, self._wish)
         return failed(RIGHTS, rights.lacking(user, lacked, self._needed()), remedy)
 
-    async def _neighbours(self, policy: Policy | None) -> Finding:
+    async def _neighbours(self, policy: Policy | None, *, events: bool) -> Finding:
         if policy is None:
             return skipped(neighbours.ABOUT, "the policy, which says the scheduler names, cannot be read")
-        look = neighbours.look_at_neighbours(self._client, policy.scheduler_names, self._wish.lease)
+        look = neighbours.look_at_neighbours(self._client, policy.scheduler_names, self._wish.lease, events=events)
         return await self._try(neighbours.ABOUT, look)
 
     async def _names_only(self) -> list[Finding]:

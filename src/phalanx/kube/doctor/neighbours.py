@@ -23,8 +23,8 @@ _OURS = "phalanx"
 _IDENTITY = re.compile(r".+_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-async def look_at_neighbours(client: Client, names: Sequence[str], lease: Place | None) -> Finding:
-    """Say who else serves these names, as far as it can be seen."""
+async def look_at_neighbours(client: Client, names: Sequence[str], lease: Place | None, *, events: bool) -> Finding:
+    """Say who else serves these names, as far as it can be seen. With events, which are many."""
     reply = await client.request("GET", "/api/v1/pods", query={"labelSelector": "app.kubernetes.io/part-of=phalanx"})
     if not reply.ok:
         return unread(ABOUT, reply)
@@ -40,7 +40,7 @@ async def look_at_neighbours(client: Client, names: Sequence[str], lease: Place 
         reply = await client.request(
             "GET", "/api/v1/pods", query={"fieldSelector": f"spec.schedulerName={name}", "limit": _PODS_MAX}
         )
-        stranger = (await _stranger(client, reply)) if reply.ok else None
+        stranger = (await _stranger(client, reply, events=events)) if reply.ok else None
         if stranger:
             remedy = f"take {name} out of that one's configuration, or another name into the policy's schedulerNames"
             return warning(ABOUT, f"{stranger}, which is for {name}: two who bind get in each other's way", remedy)
@@ -81,7 +81,7 @@ async def _policy_names(client: Client, config_map: str | None) -> set[str]:
         return set()
 
 
-async def _stranger(client: Client, reply: Reply) -> str | None:
+async def _stranger(client: Client, reply: Reply, *, events: bool) -> str | None:
     """Return what somebody else was seen to do for pods with our scheduler name."""
     pods = {pod["metadata"]["uid"]: pod for pod in reply.json()["items"]}
     for pod in pods.values():
@@ -93,9 +93,9 @@ async def _stranger(client: Client, reply: Reply) -> str | None:
         # A scheduler that was replaced has left its mark; one that is still there writes after us.
         ours = wrote.pop(_OURS, "")
         for manager, time in wrote.items():
-            if time > ours:
+            if time >= ours:
                 return f"{manager} said at {time} why pod {_name(pod)} waits"
-    return await _binder(client, pods)
+    return await _binder(client, pods) if events and pods else None
 
 
 async def _binder(client: Client, pods: dict[str, Any]) -> str | None:
@@ -106,7 +106,7 @@ async def _binder(client: Client, pods: dict[str, Any]) -> str | None:
         pod = pods.get(event["involvedObject"].get("uid", ""))
         instance = event.get("reportingInstance") or event.get("source", {}).get("component") or ""
         if pod is not None and not _IDENTITY.fullmatch(instance):
-            return f"{instance} bound pod {_name(pod)} at {event['metadata']['creationTimestamp']}"
+            return f"a scheduler called {instance} bound pod {_name(pod)} at {event['metadata']['creationTimestamp']}"
     return None
 
 
