@@ -52,11 +52,11 @@ def test_lists_are_opened_and_their_items_know_their_kind() -> None:
     text = """
     kind: List
     items:
-      - {kind: Node, metadata: {name: n}}
+      - {kind: Node, metadata: {name: n1}}
       - {apiVersion: v1, kind: PodList, items: [{metadata: {name: a}}, {kind: Other, metadata: {name: b}}]}
     """
     assert [(one.object, one.source) for one in decoded(text).documents] == [
-        ({"kind": "Node", "metadata": {"name": "n"}}, "x.yaml item 1"),
+        ({"kind": "Node", "metadata": {"name": "n1"}}, "x.yaml item 1"),
         ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}, "x.yaml item 2 item 1"),
         ({"kind": "Other", "metadata": {"name": "b"}}, "x.yaml item 2 item 2"),
     ]
