@@ -98,10 +98,17 @@ def test_a_value_that_cannot_be_is_one_line(values: str, complaint: str) -> None
     assert str(mistake.value) == f"mine.yaml: {complaint}"
 
 
-def test_a_file_that_is_no_yaml_is_one_line_with_its_number() -> None:
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("replicas: 2\nimage: }", "mine.yaml:2: not YAML: did not find expected node content"),
+        ("replicas: 2\nreplicas: 3", "mine.yaml:2: not YAML: "),
+    ],
+)
+def test_a_file_that_is_no_yaml_is_one_line_with_its_number(text: str, complaint: str) -> None:
     with pytest.raises(ValuesError) as mistake:
-        read_values([("mine.yaml", "replicas: 2\nimage: }")])
-    assert str(mistake.value).startswith("mine.yaml:2: not YAML: ")
+        read_values([("mine.yaml", text)])
+    assert str(mistake.value).startswith(complaint)
 
 
 def as_helm(helm: Helm, chart: Path, folder: Path, values: str) -> list[dict[str, Any]]:

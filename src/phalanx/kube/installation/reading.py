@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-import yaml
 from msgspec import Struct
 
 from phalanx.kube.installation.values import Manifest, Values
 from phalanx.policy.spelling import nearest
+from phalanx.yaml_text import Malformed, read_one
 
 _PATH = re.compile(r"^(?P<text>.*?) - at `\$\.?(?P<path>.*)`$", re.DOTALL)
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<key>.*)`$", re.DOTALL)
@@ -33,15 +33,13 @@ def read_values(texts: Sequence[tuple[str, str]]) -> Values:
     """Return the values of files, (name, text), the later over the earlier, all over the defaults, as helm does."""
     merged: Manifest = msgspec.to_builtins(Values())
     for name, text in texts:
-        try:
-            found = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            at = getattr(error, "problem_mark", None)
-            line = f":{at.line + 1}" if at else ""
-            raise ValuesError(f"{name}{line}: not YAML: {getattr(error, 'problem', None) or error}") from None
-        if not isinstance(found or {}, dict):
+        found = read_one(text.encode())
+        if isinstance(found, Malformed):
+            raise ValuesError(f"{name}:{found.line}: not YAML: {found.message}")
+        found = {} if found is None else found
+        if not isinstance(found, dict):
             raise ValuesError(f"{name}: found {type(found).__name__}, allowed is a mapping of values")
-        merged = _over(merged, found or {})
+        merged = _over(merged, found)
         # File by file, so that the mistake is told of the file that has it.
         values = _checked(name, merged)
     return values if texts else Values()
