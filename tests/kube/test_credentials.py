@@ -125,6 +125,15 @@ def test_the_file_at_home_is_used_when_nothing_else_is_named() -> None:
     assert header(load_access(None, "main")) == "Basic " + text(b"u:p")
 
 
+def test_commands_that_name_no_namespace_mean_that_of_the_context() -> None:
+    asked = config()
+    write(json.dumps(asked), "kubeconfig")
+    assert load_access("kubeconfig", None).namespace == "default"
+    asked["contexts"][0]["context"]["namespace"] = "ml"
+    write(json.dumps(asked), "kubeconfig")
+    assert load_access("kubeconfig", None).namespace == "ml"
+
+
 def test_paths_are_relative_to_the_file_that_they_stand_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     cluster = {"server": "https://api", "certificate-authority": "pki/ca.crt"}
     user = {"client-certificate": "pki/red.crt", "client-key": "pki/red.key", "tokenFile": "pki/token"}
@@ -303,7 +312,9 @@ def test_in_a_pod_the_mounted_token_and_authority_are_used_and_their_renewal_see
         load_access(None, None)
     write("one", "mounted/token")
     write(CA.decode(), "mounted/ca.crt")
+    write("team-a", "mounted/namespace")
     access = load_access(None, None)
+    assert access.namespace == "team-a"
     first = access.ssl()
     assert (access.server, header(access)) == ("https://[fd00::1]:443", "Bearer one")
     write("two", "mounted/token")
