@@ -16,7 +16,7 @@ from bench.cluster.contenders import (
     Contender,
     chosen,
 )
-from bench.cluster.events import EVENTS, NODES_AFTER, measure_events
+from bench.cluster.events import EVENTS, NODES_AFTER, WAVES, measure_events
 from bench.cluster.peers import PEERS
 from bench.cluster.reclaim import measure_reclaim
 from bench.cluster.settings import Settings, Size, settings
@@ -88,7 +88,7 @@ def _events(asked: Settings) -> None:
     for number in range(2 * rounds):
         rows.append(measure_events(size, EVENTS[number % 2]))
         sys.stderr.write(f"{rows[-1]}\n")
-    others = f"{size.nodes * 8:,} others are bound when their nodes come after {NODES_AFTER:.0f} s"
+    others = f"{size.nodes * 8:,} others are bound in {WAVES} waves, after {NODES_AFTER:.0f} s"
     events_table(f"Events: {size.pods:,} pods wait, {others}", rows)
 
 

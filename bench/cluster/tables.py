@@ -1,7 +1,7 @@
 """Print what was measured as Markdown, with ratios to the limit and to kube-scheduler from the same run."""
 
 from collections.abc import Sequence
-from statistics import median
+from statistics import median, quantiles
 
 from bench.cluster.backlog import Row
 from bench.cluster.contenders import KUBE, NULL
@@ -74,28 +74,22 @@ def reclaim_table(title: str, rows: Sequence[Reclaimed]) -> None:
 def events_table(title: str, rows: Sequence[Told]) -> None:
     """Print a table of rounds with events and without, and what is left of the throughput with them."""
     head = (
-        "events/s",
-        "binds/s",
-        "bound",
-        "pods told",
-        "all after s",
-        "events",
-        "most in a second",
-        "CPU s",
-        "peak MiB",
-    )
+        "events/s", "binds/s by wave", "events meanwhile", "pods told", "all after s", "events", "most in a second",
+        "CPU s", "peak MiB",
+    )  # fmt: skip
     table(title, head, [
         [
-            f"{row.rate:g}", f"{row.per_second:,.0f}", f"{row.bound:,}", f"{row.told:,}", f"{row.told_after:.1f}",
-            f"{row.events:,}", f"{row.most:,}", f"{row.cpu:.1f}", f"{row.peak / MIB:,.0f}",
+            f"{row.rate:g}", " ".join(f"{wave:,.0f}" for wave in row.waves), f"{row.meanwhile:,}", f"{row.told:,}",
+            f"{row.told_after:.1f}", f"{row.events:,}", f"{row.most:,}", f"{row.cpu:.1f}", f"{row.peak / MIB:,.0f}",
         ]
         for row in rows
     ])  # fmt: skip
-    with_events, without = ([row.per_second for row in rows if bool(row.rate) is told] for told in (True, False))
-    if with_events and without:
-        spread = (max(without) - min(without)) / median(without)
-        ratio = median(with_events) / median(without)
-        print(f"\nBinds with events to without (medians): {ratio:.2f}; spread without events: {spread:.2f}", flush=True)
+    told, silent = ([wave for row in rows if bool(row.rate) is rate for wave in row.waves] for rate in (True, False))
+    if told and silent:
+        low, _, high = quantiles(silent, n=4)
+        ratio, spread = median(told) / median(silent), (high - low) / median(silent)
+        print(f"\nBinds with events to without: {ratio:.2f} (medians of {len(told)} waves)", flush=True)
+        print(f"Without events the middle half of the waves lies {spread:.2f} of the median apart", flush=True)
 
 
 def _speed(rows: Sequence[Row], name: str) -> float | None:
