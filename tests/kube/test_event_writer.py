@@ -4,6 +4,7 @@ import asyncio
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import cast
 
 import pytest
@@ -126,3 +127,36 @@ def test_too_many_single_ones_drop_the_oldest_and_count_it() -> None:
 def test_a_rate_of_none_writes_none() -> None:
     counts, _ = after(Server(), 5, lambda _: True, rate=0)
     assert counts == EventCounts()
+
+
+@dataclass
+class Flood:
+    """Lanes that never end."""
+
+    names: tuple[str, ...]
+    dropped = 0
+    waiting = 1
+
+    @property
+    def lanes(self) -> list[Callable[[], Write | None]]:
+        return [partial(write, name) for name in self.names]
+
+
+def test_a_lane_that_never_ends_leaves_the_others_their_share() -> None:
+    server = Server()
+
+    async def story() -> None:
+        writer = EventWriter(
+            cast("Client", server), lambda: True, lambda: False, Quick(), Log("text", io.StringIO()), 1e4
+        )
+        writer.join(Flood(("news", "rest", "again")))
+        for number in range(10):
+            writer.submit(write(f"once{number}"))
+        work = asyncio.create_task(writer.run())
+        while len(server.asked) < 40:  # noqa: ASYNC110 (a test's safety net)
+            await asyncio.sleep(0)
+        work.cancel()
+
+    asyncio.run(story())
+    first = [name.rstrip("0123456789") for name in server.asked[:40]]
+    assert {name: first.count(name) for name in first} == {"once": 10, "news": 10, "rest": 10, "again": 10}
