@@ -12,7 +12,7 @@ from phalanx.kube.feed import Feed
 from phalanx.kube.kinds import PODS
 from phalanx.kube.log import Log
 from phalanx.model.outcome import Result
-from phalanx.model.plan import Bind
+from phalanx.model.plan import Bind, Plan
 from phalanx.testing.objects import pod_manifest
 from phalanx.world.world import World
 
@@ -69,3 +69,33 @@ def test_a_pod_deleted_while_it_was_read_does_not_come_back_as_a_ghost() -> None
     result, world = settled("n2", deleted=True)
     assert result is Result.REFUSED
     assert world.tasks == {}
+
+
+def test_a_bind_of_which_we_know_nothing_since_we_lost_the_lease_is_sent_again_when_we_lead() -> None:
+    pod = pod_manifest("a", node=None)
+    pod["metadata"] |= {"uid": "u", "resourceVersion": "1"}
+    world = World()
+    feed = Feed(world, ("phalanx",))
+    feed.put(PODS, msgspec.Raw(msgspec.json.encode(pod)))
+    landed = {**pod, "metadata": {**pod["metadata"], "resourceVersion": "2"}, "spec": {**pod["spec"], "nodeName": "n1"}}
+    bind = Bind("default/a", "u", "n1", "default/a", "Pod/u")
+    world.assume(Plan(0.0, (bind,)))
+    found: list[Settled] = []
+    leads = False
+
+    async def story() -> None:
+        nonlocal leads
+        server = Server(landed, lambda: None)
+        binder = Binder(server, feed, world, ("phalanx",), lambda: leads, found.append, Log())  # type: ignore[arg-type]
+        work = asyncio.create_task(binder.run())
+        binder.submit([bind])
+        await binder.settle()
+        leads = True
+        binder.ask_again()
+        await binder.settle()
+        binder.ask_again()
+        await binder.settle()
+        work.cancel()
+
+    asyncio.run(story())
+    assert [one.result for one in found] == [Result.UNKNOWN, Result.OK]

@@ -276,6 +276,17 @@ def test_a_reason_that_changes_is_another_event_and_one_that_comes_back_counts_o
     ]  # fmt: skip
 
 
+def test_pods_that_were_not_told_yet_are_told_the_newer_reason() -> None:
+    """For example since another one joined, and only its own condition is news."""
+    desk = Desk()
+    desk.see(*gang_manifests("a", 3))
+    for note, news in (("one", ["a-0", "a-1"]), ("two", ["a-2"])):
+        desk.waiting.wait(Wait("default/a", "default/a", 3, Reason(Code.FULL, note)), note, news)
+    desk.write()
+    assert {one["note"] for one in desk.events.values()} == {"two"}
+    assert desk.shown() == [f"Pod a-{number} FailedScheduling" for number in range(3)]
+
+
 def test_too_many_placed_pods_are_dropped_by_gangs_and_counted() -> None:
     desk = Desk()
     for number in range(PLACED_MAX // 8 + 10):

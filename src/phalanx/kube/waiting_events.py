@@ -73,15 +73,18 @@ class WaitingEvents:
     def wait(self, wait: Wait, note: str, news: list[str]) -> None:
         """Take note of why a gang waits, and of those of its pods whose condition did not say so."""
         now, gang = self._clock.now(), self._gangs.get(wait.gang_key)
+        told = {*news, *(gang.todo if gang is not None else ())}
+        queued = gang is not None and bool(gang.todo)
         if gang is None or gang.note != note:
+            # Who was not told yet is told the newer reason.
             self.over(wait.gang_key)
+            queued = False
             # Where no pod has news, somebody told it before we came: his round goes on.
-            gang = _Gang(wait.gang_key, wait.gang, sys.intern(note), now if news else now - RENEWAL)
+            gang = _Gang(wait.gang_key, wait.gang, sys.intern(note), now if told else now - RENEWAL)
             self._gangs[gang.key] = gang
             self._slots.setdefault(_slot(gang.key), set()).add(gang.key)
-        if news:
-            queued, known = bool(gang.todo), set(gang.todo)
-            gang.todo = self._first_last((*known, *news))
+        if told:
+            gang.todo = self._first_last(told)
             if not queued:
                 self._news.append(gang)
             self._wake()
