@@ -23,13 +23,18 @@ from bench.cluster.settings import Settings, Size, settings
 from bench.cluster.starting import measure_start
 from bench.cluster.stream import measure_stream
 from bench.cluster.tables import backlog_table, events_table, reclaim_table, start_table, stream_table
+from phalanx import __version__
 from phalanx.kube.local import LocalError
+from phalanx.kube.local.versions import module_of, wanted
 
 
 def main() -> int:
     """Measure what the environment asks for."""
     asked = settings()
     print(f"{os.cpu_count()} cores for control plane and scheduler together; gangs of 8 one-GPU pods; nodes of 8 GPUs")
+    kubernetes = module_of("kube-scheduler", wanted()).version
+    peers = [each.title for each in PEERS] if asked.peers else []
+    print(", ".join([f"Phalanx {__version__}", f"Kubernetes and kube-scheduler {kubernetes}", *peers]))
     try:
         for name in asked.tables:
             _TABLES[name](asked)

@@ -32,6 +32,13 @@ class Contender:
     prepare: Callable[[ControlPlane, Path], None] = nothing
     #: Whether it promises to start gangs whole.
     gangs: bool = True
+    #: Which one is measured, where that is not the control plane's own or ours.
+    version: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return the name with the version."""
+        return f"{self.name} {self.version}".strip()
 
 
 def python(*words: str) -> list[str]:

@@ -163,7 +163,7 @@ def yunikorn(plane: ControlPlane, _: Path) -> dict[str, Sequence[str]]:
 
 
 PEERS = (
-    Contender("Volcano", _volcano_gang, volcano, _volcano_prepare),
-    Contender("KAI", _kai_gang, kai, _kai_prepare),
-    Contender("YuniKorn", _yunikorn_gang, yunikorn, _yunikorn_prepare),
+    Contender("Volcano", _volcano_gang, volcano, _volcano_prepare, version=_VOLCANO.version),
+    Contender("KAI", _kai_gang, kai, _kai_prepare, version=_KAI.version),
+    Contender("YuniKorn", _yunikorn_gang, yunikorn, _yunikorn_prepare, version=_YUNIKORN.version),
 )
