@@ -98,8 +98,8 @@ def plugin(status: dict[str, Any]) -> dict[str, Any]:
 DATA = {"client-certificate-data": text(_RED.certificate), "client-key-data": text(_RED.key)}
 PATHS = {"client-certificate": "pki/red.crt", "client-key": "pki/red.key"}
 
-#: Cluster and user of one file. Of a plugin's token and certificate the client for Python takes the token alone, kubectl
-#: both: that is no question here.
+#: Cluster and user of one file. Of a plugin's token and certificate the client for Python takes the token alone, and
+#: kubectl both: that is no question here.
 CORPUS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "nobody": ({}, {}),
     "token": ({}, {"token": "abc"}),
