@@ -16,7 +16,6 @@ from phalanx.engine.eviction.rights import claimed_by, entitled
 from phalanx.engine.eviction.search import Search
 from phalanx.engine.eviction.subset_search import SubsetSearch
 from phalanx.engine.eviction.subsets import subset_table
-from phalanx.engine.placement.copies import spare_amounts
 from phalanx.engine.placement.place import objection, places_later, request_of
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import When
@@ -174,7 +173,7 @@ def _copies(amounts: Int, ask: Int) -> Int:
 def _later(session: Session, unit: Unit) -> Int:
     """Return [node, resource]: what the unit may take once everybody who leaves has left."""
     shape = int(session.snapshot.tasks.shape[unit.tasks[0]])
-    return spare_amounts(session, request_of(session, unit.gang, shape, when=When.LATER))
+    return session.spare_amounts(request_of(session, unit.gang, shape, when=When.LATER))
 
 
 def _gained(session: Session, unit: Unit, moved: Int) -> Int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phalanx.engine.eviction.budgets import Needs, affordable, affords, needs_of
+from phalanx.engine.kernels.steps import steps
 from phalanx.engine.placement.copies import allowed_nodes
 from phalanx.engine.plugin import QueueOrder
 from phalanx.engine.policy import Policy
@@ -36,14 +37,13 @@ class Candidates:
     gives: Int
     #: Of disruption budgets.
     needs: Needs
+    #: The queue of each, or -1.
+    queue: Int
+    #: Those of several tasks; most are of one.
+    several: Int
 
     def __len__(self) -> int:
         return len(self.gang)
-
-    @property
-    def queue(self) -> Int:
-        """Return the queue of each candidate, or -1."""
-        return self.residents.queue[self.gang]
 
     def tasks(self, candidate: int) -> Int:
         """Return the residents of one candidate."""
@@ -51,12 +51,19 @@ class Candidates:
 
     def tasks_of(self, chosen: list[int]) -> Int:
         """Return the residents of all these candidates."""
-        return np.concatenate([np.zeros(0, np.int64), *(self.tasks(candidate) for candidate in chosen)])
+        if len(chosen) == 1:
+            return self.tasks(chosen[0])
+        rows = np.array(chosen, np.int64)
+        of, step = steps(self.count[rows])
+        return np.asarray(self.first[rows][of] + step)
 
     def any_of(self, holds: Bool) -> Bool:
         """Return the candidates of which this holds for some task; `holds` is [resident]."""
-        added = np.append(0, np.cumsum(holds))
-        found: Bool = added[self.first + self.count] > added[self.first]
+        found: Bool = holds[self.first]
+        if len(self.several):
+            added = np.append(0, np.cumsum(holds))
+            first = self.first[self.several]
+            found[self.several] = added[first + self.count[self.several]] > added[first]
         return found
 
 
@@ -73,8 +80,7 @@ def _candidates(session: Session) -> Candidates:
     together = np.minimum(table.minimum, table.count)
     minimum = np.flatnonzero(together > 0)
     surplus = table.count - together
-    of = np.repeat(np.arange(len(surplus)), surplus)
-    step = np.arange(len(of)) - np.repeat(np.cumsum(surplus) - surplus, surplus)
+    of, step = steps(surplus)
     gang = np.concatenate([of, minimum])
     first = np.concatenate([table.first[of] + together[of] + step, table.first[minimum]])
     count = np.concatenate([np.ones(len(of), np.int64), together[minimum]])
@@ -87,7 +93,10 @@ def _candidates(session: Session) -> Candidates:
     order = np.lexsort(keys[::-1])
     gives = added[first + count] - added[first]
     needs = needs_of(table, len(session.budgets), first[order], count[order])
-    return Candidates(table, gang[order], first[order], count[order], is_minimum[order], gives[order], needs)
+    return Candidates(
+        table, gang[order], first[order], count[order], is_minimum[order], gives[order], needs,
+        queue=table.queue[gang[order]], several=np.flatnonzero(count[order] > 1),
+    )  # fmt: skip
 
 
 def may_leave(session: Session, policy: Policy, unit: Unit) -> Bool:
@@ -97,11 +106,13 @@ def may_leave(session: Session, policy: Policy, unit: Unit) -> Bool:
     """
     found, table = candidates_of(session), session.residents
     gang = unit.gang
-    evicted = session.evicted[: len(table)] > 0
-    # A promise that was given up, or has landed, in this cycle is there no more.
-    there = np.where(session.given_up > 0, -1, session.promise)
-    void = (table.task >= 0) & (np.append(there, -1)[table.task] != table.node)
-    barred = (table.budget == OVERBUDGETED) | evicted | void
+    barred = session.evicted[: len(table)] > 0
+    barred |= session.once("beyond budgets", lambda: table.budget == OVERBUDGETED, static=True)
+    if len(table) > table.running:
+        # A promise that was given up, or has landed, in this cycle is there no more.
+        there = np.where(session.given_up > 0, -1, session.promise)
+        promised = table.task[table.running :]
+        barred[table.running :] |= there[promised] != table.node[table.running :]
     for plugin in policy.victims:
         barred |= ~plugin.mask(session, gang)
     # A gang that gets a place in this plan loses no task in the same plan: the new task would be without the others.
@@ -112,7 +123,9 @@ def may_leave(session: Session, policy: Policy, unit: Unit) -> Bool:
     mine = (table.waiting != gang) & table.preemptible & ~served
     shapes = session.snapshot.tasks.shape[unit.tasks]
     near = allowed_nodes(session, policy, shapes)[table.node]
-    fine: Bool = mine[found.gang] & ~found.any_of(barred) & affordable(session, found.needs, len(found))
+    fine: Bool = mine[found.gang] & ~found.any_of(barred)
+    if len(found.needs.unit):
+        fine &= affordable(session, found.needs, len(found))
     return fine if near.all() else fine & found.any_of(near)
 
 

@@ -6,7 +6,6 @@ It errs on the side of searching: every unit that it does not report is searched
 import numpy as np
 
 from phalanx.engine.eviction.rights import entitled
-from phalanx.engine.placement.copies import spare_amounts
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Units
@@ -51,7 +50,7 @@ def not_enough(session: Session, units: Units) -> Bool:
     # The most important request is the one that sees most: promises of other schedulers count least against it.
     highest = max(range(len(shapes)), key=lambda row: shapes[row].priority) if session.ledger.foreign else 0
     request = Request(highest, when=When.LATER, beside=False)
-    there = np.maximum(spare_amounts(session, request)[open_], 0).sum(axis=0)
+    there = np.maximum(session.spare_amounts(request)[open_], 0).sum(axis=0)
     asks = session.once("asks of all resources", lambda: _asks(session, units), static=True)
     found: Bool = (asks > there).any(axis=1)
     # What is promised to it is there for it too.

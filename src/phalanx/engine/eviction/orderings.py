@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates
-from phalanx.engine.placement.copies import spare_amounts
 from phalanx.engine.placement.place import request_of
 from phalanx.engine.session.request import When
 from phalanx.engine.session.session import Session
@@ -50,7 +49,7 @@ def helps_of(session: Session, unit: Unit, candidates: Candidates, mask: Bool) -
     ask = snapshot.requests[shape]
     wanted = np.flatnonzero(ask)
     chosen = np.flatnonzero(mask)
-    now = spare_amounts(session, request_of(session, unit.gang, shape, when=When.LATER))[:, wanted]
+    now = session.spare_amounts(request_of(session, unit.gang, shape, when=When.LATER))[:, wanted]
     tasks = candidates.tasks_of(chosen.tolist())
     amounts = snapshot.requests[table.shape[tasks]][:, wanted]
     pair, at = np.unique(

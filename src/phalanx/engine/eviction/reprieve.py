@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates
-from phalanx.engine.placement.copies import by_amounts, spare_amounts
+from phalanx.engine.kernels.distinct import distinct
+from phalanx.engine.placement.copies import by_amounts
 from phalanx.engine.placement.place import request_of
 from phalanx.engine.placement.settle import settle, together
 from phalanx.engine.policy import Policy
@@ -22,34 +23,39 @@ def reprieve(
 ) -> list[int]:
     """Return the victims that the places need; those that would leave last are spared first."""
     table = session.residents
-    lack, worth = _lack(session, unit, places)
-    wanted = np.zeros(len(lack), np.bool_)
-    for kept in places:
-        wanted[kept.nodes] = True
+    nodes = distinct(np.concatenate([kept.nodes for kept in places]))
+    lack, worth = _lack(session, unit, places, nodes)
+    #: [node]: its place among the nodes with places. On others nobody counts what is given.
+    at = np.full(len(session.snapshot.nodes), -1)
+    at[nodes] = np.arange(len(nodes))
+
+    def given(tasks: Int) -> tuple[Int, Int]:
+        """Return what tasks give, entry by entry, and to which of the nodes."""
+        here = at[table.node[tasks]]
+        return worth(tasks[here >= 0]), here[here >= 0]
+
     gives = np.zeros_like(lack)
-    everybody = candidates.tasks_of(victims)
-    # On nodes without a place nobody counts what is given.
-    here = everybody[wanted[table.node[everybody]]]
-    np.add.at(gives, table.node[here], worth(here))
-    exact = not _amounts_decide(session, policy, unit, places)
+    amounts, where = given(candidates.tasks_of(victims))
+    np.add.at(gives, where, amounts)
+    #: Amounts alone do not decide. Asked for where amounts would spare somebody.
+    exact: bool | None = None
     leaving: set[int] = set()
     needed: list[int] = []
     spared: set[int] = set()
     # A loop over the victims, who are few; each costs a look at its own nodes, never a placement.
     for victim in reversed(victims):
-        tasks = candidates.tasks(victim)
-        here = tasks[wanted[table.node[tasks]]]
         gang = int(candidates.gang[victim])
         if gang not in leaving:
-            nodes = np.unique(table.node[here])
-            less = gives[nodes].copy()
-            np.add.at(less, np.searchsorted(nodes, table.node[here]), -worth(here))
-            if (less >= np.minimum(lack[nodes], gives[nodes])).all():
+            amounts, where = given(candidates.tasks(victim))
+            rows = distinct(where)
+            less = gives[rows]
+            np.add.at(less, np.searchsorted(rows, where), -amounts)
+            if (less >= np.minimum(lack[rows], gives[rows])).all():
                 spared.add(victim)
-                if not exact or _holds(
-                    session, policy, unit, candidates, [one for one in victims if one not in spared], places
-                ):
-                    gives[nodes] = less
+                exact = not _amounts_decide(session, policy, unit, places) if exact is None else exact
+                left = [one for one in victims if one not in spared] if exact else []
+                if not exact or _holds(session, policy, unit, candidates, left, places):
+                    gives[rows] = less
                     continue
                 spared.discard(victim)
         needed.append(victim)
@@ -59,17 +65,18 @@ def reprieve(
     return needed[::-1]
 
 
-def _lack(session: Session, unit: Unit, places: list[Promised]) -> tuple[Int, Callable[[Int], Int]]:
-    """Return [node, amount] what is not there for these places, and what residents would add.
+def _lack(session: Session, unit: Unit, places: list[Promised], nodes: Int) -> tuple[Int, Callable[[Int], Int]]:
+    """Return [entry of nodes, amount] what is not there for these places, and what residents would add.
 
     Beside a reservation it is asked twice: now, and when the reserved place is needed.
     """
     snapshot, table, shapes = session.snapshot, session.residents, session.snapshot.tasks.shape
     request = request_of(session, unit.gang, int(shapes[unit.tasks[0]]), when=When.LATER)
-    asked = np.zeros(snapshot.nodes.allocatable.shape, np.int64)
+    asked = np.zeros((len(nodes), len(snapshot.axis)), np.int64)
     for kept in places:
-        np.add.at(asked, kept.nodes, snapshot.requests[shapes[kept.tasks]])
-    lack = asked - spare_amounts(session, replace(request, beside=False))
+        np.add.at(asked, np.searchsorted(nodes, kept.nodes), snapshot.requests[shapes[kept.tasks]])
+    there = session.spare_amounts(request if session.reservation is None else replace(request, beside=False))
+    lack = asked - there[nodes]
     reservation, slack = session.reservation, session.ledger.books().slack
     if reservation is None or slack is None or not request.beside:
         return lack, lambda rows: snapshot.requests[table.shape[rows]]
@@ -79,7 +86,7 @@ def _lack(session: Session, unit: Unit, places: list[Promised]) -> tuple[Int, Ca
         amounts = snapshot.requests[table.shape[rows]]
         return np.hstack([amounts, amounts * lasting[rows][:, None]])
 
-    return np.hstack([lack, asked - slack]), twice
+    return np.hstack([lack, asked - slack[nodes]]), twice
 
 
 def _amounts_decide(session: Session, policy: Policy, unit: Unit, places: list[Promised]) -> bool:

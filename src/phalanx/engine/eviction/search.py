@@ -153,9 +153,11 @@ class Search:
 
     def _leaving(self, gang: int) -> bool:
         """Tell whether a task of the gang leaves by this plan: then what it lacks is another number."""
-        table = self.session.residents
+        session, table = self.session, self.session.residents
+        if gang not in session.once("gangs with residents", lambda: frozenset(table.waiting.tolist()), static=True):
+            return False
         rows = np.flatnonzero(table.waiting[table.gang] == gang)
-        return bool(self.session.evicted[rows].any())
+        return bool(session.evicted[rows].any())
 
 
 def _turn(now: float, kinds: Int, homeless: Bool) -> Bool:

@@ -12,7 +12,7 @@ import numpy as np
 from phalanx.engine.eviction.candidates import Candidates
 from phalanx.engine.eviction.prefix import Steps
 from phalanx.engine.kernels.packing import pack
-from phalanx.engine.placement.copies import caps, spare_amounts
+from phalanx.engine.placement.copies import caps
 from phalanx.engine.placement.place import request_of
 from phalanx.engine.plugin import UNLIMITED
 from phalanx.engine.policy import Policy
@@ -95,7 +95,7 @@ def subset_table(
     asks = snapshot.requests[shapes]
     columns = np.flatnonzero(asks.any(axis=0))
     mine = request_of(session, unit.gang, int(snapshot.tasks.shape[unit.tasks[0]]), when=When.LATER)
-    now = spare_amounts(session, replace(mine, beside=False))[:, columns]
+    now = session.spare_amounts(replace(mine, beside=False))[:, columns]
     theirs = np.unique(table.node[tasks])
     cells = len(theirs) * 2 ** len(chosen)
     if cells > CELLS or not steps.take(1 + cells // CELLS_OF_A_STEP):

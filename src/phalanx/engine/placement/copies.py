@@ -93,19 +93,13 @@ def caps(session: Session, policy: Policy, request: Request, without: Int) -> In
     return least
 
 
-def spare_amounts(session: Session, request: Request) -> Int:
-    """Return [node, resource]: what a request may take, as it says now or later."""
-    resources = range(len(session.snapshot.axis))
-    return session.once(
-        ("amounts", session.view(request)),
-        lambda: np.stack([session.spare(request, resource) for resource in resources], axis=1),
-    )
-
-
 def allowed_nodes(session: Session, policy: Policy, shapes: Int) -> Bool:
     """Return the nodes on which a task of one of these shapes may ever be, as nodes and shapes are now."""
-    found = [static_copies(session, policy, shape) > 0 for shape in np.unique(shapes).tolist()]
-    mask: Bool = np.logical_or.reduce(found)
+
+    def ever(shape: int) -> Bool:
+        return session.once(("ever", shape), lambda: static_copies(session, policy, shape) > 0, static=True)
+
+    mask: Bool = np.logical_or.reduce([ever(shape) for shape in set(shapes.tolist())])
     return mask
 
 

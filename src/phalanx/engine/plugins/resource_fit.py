@@ -66,8 +66,9 @@ class ResourceFit(Plugin):
         """Return how many copies the spare amounts hold, in the scarcest resource."""
         ask = session.snapshot.requests[request.shape]
         answer = np.full(len(session.snapshot.nodes), UNLIMITED, np.int64)
+        amounts = session.spare_amounts(request)
         for column in np.flatnonzero(ask).tolist():
-            spare = session.spare(request, column)
+            spare = amounts[:, column]
             # Most requests ask for one pod: a division by one is a copy, and divisions of arrays are slow.
             np.minimum(answer, spare if ask[column] == 1 else spare // ask[column], out=answer)
         return np.maximum(answer, 0, out=answer)

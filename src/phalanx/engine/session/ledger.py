@@ -106,36 +106,38 @@ class Ledger:
             books.slack = None
         self._journal.renew()
 
-    def spare(self, name: str, count: int, when: When, own: Promise | None, priority: int, *, beside: bool) -> Int:
-        """Return what a request may take of one count of a column, per row.
+    def spare(
+        self, name: str, counts: int | slice, when: When, own: Promise | None, priority: int, *, beside: bool
+    ) -> Int:
+        """Return what a request may take of one count of a column, per row, or of some counts: [row, count].
 
         A promise first waits for what is leaving; only what exceeds that lies in `free`. `own`: what is promised to
         the request's own gang, which does not count against it. Promises of other schedulers count for requests of
         their priority and below.
         """
         books = self._books[name]
-        free, promised = books.free[:, count], None
+        free, promised = books.free[:, counts], None
         if self._promising or self.foreign:
-            promised = books.promised[:, count]
+            promised = books.promised[:, counts]
             if self.foreign:
-                promised = promised + self._promised_by_others(books, priority)[:, count]
+                promised = promised + self._promised_by_others(books, priority)[:, counts]
             if own is not None:
                 promised = promised.copy()
-                self._subtract(books, promised, count, own)
+                self._subtract(books, promised, counts, own)
         if when is When.LATER:
-            free = free + books.leaving[:, count]
+            free = free + books.leaving[:, counts]
             free = free if promised is None else free - promised
         elif promised is not None:
-            free = free - np.maximum(promised - books.leaving[:, count], 0)
+            free = free - np.maximum(promised - books.leaving[:, counts], 0)
         if beside and books.slack is not None:
-            free = np.minimum(free, books.slack[:, count])
+            free = np.minimum(free, books.slack[:, counts])
         return free
 
-    def _subtract(self, books: Books, promised: Int, count: int, own: Promise) -> None:
+    def _subtract(self, books: Books, promised: Int, counts: int | slice, own: Promise) -> None:
         shapes, nodes = own
         rows = books.column.rows(nodes)
         known = rows >= 0
-        np.add.at(promised, rows[known], -books.column.footprint[shapes[known], count])
+        np.add.at(promised, rows[known], -books.column.footprint[shapes[known], counts])
 
     def _promised_by_others(self, books: Books, priority: int) -> Int:
         """Return [row, count]: what other schedulers' pods of this priority and above are nominated to."""

@@ -14,6 +14,8 @@ class QueueBooks:
     def __init__(self, snapshot: Snapshot, journal: Journal) -> None:
         self._snapshot = snapshot
         self._journal = journal
+        #: [shape, resource]: what one copy is charged with.
+        self._costs = snapshot.requests[:, snapshot.queues.columns]
         self.allocated = snapshot.queues.allocated.copy()
         #: Of that, what must not be preempted.
         self.fixed = snapshot.queues.fixed.copy()
@@ -30,20 +32,25 @@ class QueueBooks:
         self._charge(table.queue[gang], table.preemptible[gang], table.shape[rows], sign)
 
     def _charge(self, queue: Int, preemptible: Bool, shape: Int, sign: int) -> None:
-        table = self._snapshot.queues
-        if not table.resources or not len(queue):
+        if not self._snapshot.queues.resources or not len(queue):
+            return
+        if len(queue) == 1:
+            self._add(int(queue[0]), self._costs[shape[0]] * sign, preemptible=bool(preemptible[0]))
             return
         kinds = 2 * queue + preemptible
         # A loop over the queues of these tasks: of one unit it is one.
         for kind in [int(kinds[0])] if (kinds == kinds[0]).all() else np.unique(kinds).tolist():
-            if kind < 0:
-                continue
-            mine = shape[kinds == kind]
-            path = table.paths[kind // 2]
-            cost = sign * self._snapshot.requests[mine][:, table.columns].sum(axis=0)
-            self._journal.write(self.allocated, path, self.allocated[path] + cost)
-            if not kind % 2:
-                self._journal.write(self.fixed, path, self.fixed[path] + cost)
+            cost = self._costs[shape[kinds == kind]].sum(axis=0) * sign
+            self._add(kind // 2, cost, preemptible=kind % 2 == 1)
+
+    def _add(self, queue: int, cost: Int, *, preemptible: bool) -> None:
+        """Charge one queue and those above it."""
+        if queue < 0:
+            return
+        path = self._snapshot.queues.paths[queue]
+        self._journal.write(self.allocated, path, self.allocated[path] + cost)
+        if not preemptible:
+            self._journal.write(self.fixed, path, self.fixed[path] + cost)
 
     def shift(self, queue: int, amounts: Int) -> None:
         """Change what one queue has, without those above it: for a question that is rolled back."""

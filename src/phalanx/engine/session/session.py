@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from phalanx.engine.kernels.distinct import counted, distinct
 from phalanx.engine.session.column import AMOUNTS, Column
 from phalanx.engine.session.entries import Entry, Evicted, Placed, Promised, Released, Reservation, Waiting
 from phalanx.engine.session.journal import Journal
@@ -25,8 +26,7 @@ T = TypeVar("T")
 Attempt = Callable[["Session", Unit], Taken]
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A moment to which the session can return."""
 
     journal: tuple[int, int]
@@ -69,8 +69,11 @@ class Session:
     #: Gangs for which nodes are fenced off, or were before a rollback.
     fenced_for: set[int] = field(default_factory=set[int])
     memory: Memory = field(default_factory=Memory)
-    _promising: frozenset[int] = frozenset()
+    #: Gangs that have a promise, or had one before a rollback.
+    _promising: set[int] = field(default_factory=set[int])
     _attempt: Attempt | None = None
+    _units: Units | None = None
+    _residents: Residents | None = None
 
     @classmethod
     def open(
@@ -94,7 +97,7 @@ class Session:
             evicted=np.zeros(len(snapshot.running) + len(promised), np.int64),
             budgets=snapshot.running.budgets.copy(), scored=snapshot.nodes.scored.copy(order="F"),
             fence=np.zeros(len(snapshot.nodes), np.int64),
-            _promising=frozenset(tasks.gang[promised].tolist()), _attempt=attempt,
+            _promising=set(tasks.gang[promised].tolist()), _attempt=attempt,
         )  # fmt: skip
         session.queues.charge_tasks(promised)
         return session
@@ -107,30 +110,35 @@ class Session:
     @property
     def units(self) -> Units:
         """Return the units of all waiting gangs, worked out once."""
-        return self.once("units", lambda: gang_units(self.snapshot), static=True)
+        if self._units is None:
+            self._units = gang_units(self.snapshot)
+        return self._units
 
     @property
     def residents(self) -> Residents:
         """Return the tasks on nodes and the promised tasks as the cycle began; worked out once."""
-        return self.once(
-            "residents", lambda: residents_of(self.snapshot, self.units, self.snapshot.tasks.nominated), static=True
-        )
+        if self._residents is None:
+            self._residents = residents_of(self.snapshot, self.units, self.snapshot.tasks.nominated)
+        return self._residents
 
     def spare(self, request: Request, count: int, column: str = AMOUNTS) -> Int:
         """Return what a request may take of one count of a column (of one resource), per row (per node)."""
+        return self.once(("spare", column, count, self.view(request)), lambda: self._spare(request, count, column))
 
-        def answer() -> Int:
-            own = self.own_promise(request.gang)
-            priority = self._priority(request)
-            return self.ledger.spare(column, count, request.when, own, priority, beside=request.beside)
+    def spare_amounts(self, request: Request) -> Int:
+        """Return [node, resource]: what a request may take, as it says now or later."""
+        return self.once(("amounts", self.view(request)), lambda: self._spare(request, slice(None), AMOUNTS))
 
-        return self.once(("spare", column, count, self.view(request)), answer)
+    def _spare(self, request: Request, counts: int | slice, column: str) -> Int:
+        own = self.own_promise(request.gang)
+        return self.ledger.spare(column, counts, request.when, own, self._priority(request), beside=request.beside)
 
     def view(self, request: Request) -> tuple[object, ...]:
         """Return what of a request, beside its shape and the nodes it is confined to, answers depend on."""
         own = request.gang in self._promising or request.gang in self.fenced_for
         beside = request.beside or self.reservation is None
-        return (request.when, beside, request.gang if own else NOBODY, self._priority(request))
+        # Hashing an enum takes longer than the rest of the key.
+        return (request.when is When.LATER, beside, request.gang if own else NOBODY, self._priority(request))
 
     def _priority(self, request: Request) -> int:
         return self.snapshot.shapes[request.shape].priority if self.ledger.foreign else 0
@@ -140,6 +148,8 @@ class Session:
 
         What this plan promises to its first tasks counts against the others.
         """
+        if gang not in self._promising:
+            return None
         tasks = self.promised_tasks(gang)
         tasks = tasks[self.place[tasks] < 0]
         return (self.snapshot.tasks.shape[tasks], self.promise[tasks]) if len(tasks) else None
@@ -164,7 +174,7 @@ class Session:
         later = request.when is When.LATER
         if len(tasks):
             self.drop_promise(tasks)
-        rows, counts = (nodes, np.ones(1, np.int64)) if len(nodes) == 1 else np.unique(nodes, return_counts=True)
+        rows, counts = counted(nodes)
         book = self.ledger.promise if later else self.ledger.occupy
         book(request.shape, rows, counts, beside=request.beside)
         self.write(self.scored, rows, self.scored[rows] + counts[:, None] * self.snapshot.scored[request.shape])
@@ -172,8 +182,8 @@ class Session:
             self.write(self.place, tasks, nodes)
             if later:
                 self.write(self.promise, tasks, nodes)
-                self._promising |= frozenset(self.snapshot.tasks.gang[tasks[:1]].tolist())
-            gangs = np.unique(self.snapshot.tasks.gang[tasks])
+                self._promising.add(int(self.snapshot.tasks.gang[tasks[0]]))
+            gangs = distinct(self.snapshot.tasks.gang[tasks])
             self.write(self.served, gangs, 1)
             self.queues.charge_tasks(tasks)
             self._unfence(gangs)
@@ -186,8 +196,8 @@ class Session:
             return
         shapes = self.snapshot.tasks.shape[mine]
         # A loop over the shapes of one unit, or of those that land together.
-        for shape in np.unique(shapes).tolist():
-            rows, counts = np.unique(self.promise[mine[shapes == shape]], return_counts=True)
+        for shape in distinct(shapes).tolist():
+            rows, counts = counted(self.promise[mine[shapes == shape]])
             self.ledger.release(shape, rows, counts)
         self.queues.charge_tasks(mine, -1)
         self.write(self.promise, mine, -1)

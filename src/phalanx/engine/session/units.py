@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from phalanx.engine.kernels.steps import steps
 from phalanx.model.axis import Bool, Float, Int
 from phalanx.model.gang import leaves
 from phalanx.model.plan import Code, Reason
@@ -162,9 +163,8 @@ def leading(line: Int, holds: Callable[[Int], Bool]) -> int:
 
 def _steps(rows: Int, counts: Int) -> tuple[Int, Int]:
     """Return each row as often as it counts, and 0, 1, 2, … along each of them."""
-    many = counts[rows]
-    of = np.repeat(rows, many)
-    return of, np.arange(len(of)) - np.repeat(np.cumsum(many) - many, many)
+    of, step = steps(counts[rows])
+    return rows[of], step
 
 
 def _beyond_maximum(maximum: int) -> Reason:

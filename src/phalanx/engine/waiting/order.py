@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from phalanx.engine.kernels.steps import steps
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Units, task_units
@@ -40,9 +41,7 @@ def in_order(session: Session, policy: Policy, units: Units) -> Int:
 
 def tasks_of(units: Units, chosen: Int) -> tuple[Int, Int]:
     """Return the tasks of some units, in order, and the place of each one's unit among them."""
-    count = units.count[chosen]
-    of = np.repeat(np.arange(len(chosen)), count)
-    step = np.arange(len(of)) - np.repeat(np.cumsum(count) - count, count)
+    of, step = steps(units.count[chosen])
     return units.rows[units.first[chosen][of] + step], of
 
 
