@@ -18,12 +18,13 @@ from typing import Any
 ROUNDS = 3
 TIMES = 3
 
+DIFFERENT = {"different": True}
 #: By title: the benchmark, the function that builds the cluster, its arguments, and the actions after allocate.
 ROWS: dict[str, tuple[str, str, tuple[int, ...], dict[str, bool], tuple[str, ...]]] = {
     "a gang of 8 on 1,000 nodes": ("decisions", "one_gang", (1_000, 8), {}, ()),
     "a gang of 4,096 on 10,000 nodes": ("decisions", "one_gang", (10_000, 4_096), {}, ()),
     "a gang of 4,096 on 50,000 nodes": ("decisions", "one_gang", (50_000, 4_096), {}, ()),
-    "1,000 different shapes on 10,000 nodes": ("decisions", "plain_pods", (10_000, 1_000), {"different": True}, ()),
+    "1,000 different shapes on 10,000 nodes": ("decisions", "plain_pods", (10_000, 1_000), DIFFERENT, ()),
     "10,000 equal pods in no gang, 5,000 nodes": ("decisions", "plain_pods", (5_000, 10_000), {"different": False}, ()),
     "2,000 different pods in no gang, 5,000 nodes": (
         "decisions",

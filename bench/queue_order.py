@@ -15,8 +15,7 @@ from phalanx.engine.plugin import Heads
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Units, gang_units
-from phalanx.engine.waiting.order import take_turns
-from phalanx.engine.waiting.turns import asks
+from phalanx.engine.waiting.order import asked, take_turns
 from phalanx.model.axis import GPU, Int
 from phalanx.model.events import NodeSeen, QueueSeen, TaskSeen
 from phalanx.model.node import Node
@@ -107,10 +106,10 @@ def main() -> None:
     share = POLICY.share
     shares = best(lambda: share.deserved(snapshot), 5)
     order = best(lambda: take_turns(session, POLICY, gang_units(snapshot), everybody), 5)
-    slow = best(lambda: plain_order(session, POLICY, units, asks(session, units)), 2)
+    slow = best(lambda: plain_order(session, POLICY, units, asked(session, units)), 2)
     turns = take_turns(session, POLICY, units, everybody)
     first = session.snapshot.gangs.queue[units.gang[turns.line()[0]]]
-    assert first == plain_order(session, POLICY, units, asks(session, units))[0], "both put the same queue first"
+    assert first == plain_order(session, POLICY, units, asked(session, units))[0], "both put the same queue first"
     start = time.perf_counter()
     for _ in range(TURNS):
         turns.line()

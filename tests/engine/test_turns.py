@@ -14,8 +14,7 @@ from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Units, gang_units
 from phalanx.engine.steps import steps_of
 from phalanx.engine.waiting.allocation import place_unit
-from phalanx.engine.waiting.order import in_order
-from phalanx.engine.waiting.turns import asks
+from phalanx.engine.waiting.order import asked, in_order
 from phalanx.model.events import Event, QueueSeen, TaskSeen
 from phalanx.model.plan import Plan
 from phalanx.model.snapshot import Snapshot
@@ -82,7 +81,7 @@ def _first(session: Session, policy: Policy, units: Units, lines: dict[int, list
 
     def key(row: int, leaf: int) -> tuple[object, ...]:
         index = np.array([lines[leaf][0]])
-        heads = Heads(units, index, asks(session, units)[index])
+        heads = Heads(units, index, asked(session, units)[index])
         columns = [plugin.queue_key(session, np.array([row]), heads) for plugin in policy.queue_orders]
         return (*(column[0].item() for columns in columns for column in columns), int(table.age[row]))
 

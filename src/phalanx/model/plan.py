@@ -175,7 +175,7 @@ class Plan:
     acts: tuple[Bind | Nominate | Release | Evict, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "acts", tuple(step for step in self.steps if not isinstance(step, Wait)))
+        object.__setattr__(self, "acts", tuple([step for step in self.steps if type(step) is not Wait]))
 
     @property
     def binds(self) -> tuple[Bind, ...]:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from phalanx.engine.eviction.budgets import Needs, affordable, affords, needs_of
-from phalanx.engine.kernels.steps import steps
 from phalanx.engine.placement.copies import allowed_nodes
 from phalanx.engine.plugin import QueueOrder
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.residents import Residents
+from phalanx.engine.session.rows import steps
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Unit
 from phalanx.engine.waiting.turns import Turns

@@ -9,7 +9,8 @@ from phalanx.engine.eviction.rights import entitled
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Units
-from phalanx.model.axis import Bool, Int
+from phalanx.engine.waiting.order import asked_of_all
+from phalanx.model.axis import Bool
 from phalanx.model.queue import UNLIMITED
 
 
@@ -51,17 +52,7 @@ def not_enough(session: Session, units: Units) -> Bool:
     highest = max(range(len(shapes)), key=lambda row: shapes[row].priority) if session.ledger.foreign else 0
     request = Request(highest, when=When.LATER, beside=False)
     there = np.maximum(session.spare_amounts(request)[open_], 0).sum(axis=0)
-    asks = session.once("asks of all resources", lambda: _asks(session, units), static=True)
-    found: Bool = (asks > there).any(axis=1)
+    found: Bool = (asked_of_all(session, units) > there).any(axis=1)
     # What is promised to it is there for it too.
     found[np.isin(units.gang, np.unique(session.snapshot.tasks.gang[session.promise >= 0]))] = False
     return found
-
-
-def _asks(session: Session, units: Units) -> Int:
-    """Return [unit, resource]."""
-    each = session.snapshot.requests[session.snapshot.tasks.shape[units.rows]]
-    # Differences of a running sum: right even where the sum over all units wraps.
-    added = np.concatenate([np.zeros((1, each.shape[1]), np.int64), np.cumsum(each, axis=0)])
-    total: Int = added[units.first + units.count] - added[units.first]
-    return total

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates
-from phalanx.engine.kernels.distinct import distinct
 from phalanx.engine.placement.copies import by_amounts
 from phalanx.engine.placement.place import request_of
 from phalanx.engine.placement.settle import settle, together
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
 from phalanx.engine.session.request import When
+from phalanx.engine.session.rows import distinct
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Unit
 from phalanx.model.axis import Int

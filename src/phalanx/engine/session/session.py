@@ -6,7 +6,6 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from phalanx.engine.kernels.distinct import counted, distinct
 from phalanx.engine.session.column import AMOUNTS, Column
 from phalanx.engine.session.entries import Entry, Evicted, Placed, Promised, Released, Reservation, Waiting
 from phalanx.engine.session.journal import Journal
@@ -15,6 +14,7 @@ from phalanx.engine.session.memory import ALWAYS, Memory
 from phalanx.engine.session.queue_books import QueueBooks
 from phalanx.engine.session.request import NOBODY, Request, When
 from phalanx.engine.session.residents import Residents, residents_of
+from phalanx.engine.session.rows import counted, distinct
 from phalanx.engine.session.units import Taken, Unit, Units, gang_units
 from phalanx.model.axis import Int
 from phalanx.model.plan import Code, Reason, Search
@@ -268,8 +268,11 @@ class Session:
 
     def wait(self, gangs: Int, reasons: Iterable[Reason]) -> None:
         """Note why gangs were refused, one reason each. A gang that has a reason already keeps it."""
-        for gang, reason in zip(gangs.tolist(), reasons, strict=True):
-            self.reasons.setdefault(gang, reason)
+        # From the last to the first: of several reasons the first stays.
+        fresh = dict(reversed(list(zip(gangs.tolist(), reasons, strict=True))))
+        for known in fresh.keys() & self.reasons.keys():
+            del fresh[known]
+        self.reasons.update(fresh)
         self.log.append(Waiting(gangs))
 
     def note(self, gang: int, text: str) -> None:

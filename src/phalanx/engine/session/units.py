@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phalanx.engine.kernels.steps import steps
+from phalanx.engine.session.rows import steps
 from phalanx.model.axis import Bool, Float, Int
 from phalanx.model.gang import leaves
 from phalanx.model.plan import Code, Reason

@@ -67,7 +67,8 @@ class Allocation:
         count = self._pass_over(line)
         if count:
             return count
-        if self._walk.alone and self._bulk[index]:
+        # Whether the next asks for the same is seen at once, and mostly it does not.
+        if self._walk.alone and self._bulk[index] and (self._kinds[line[1:2]] == self._kinds[index]).any():
             equal = leading(line, lambda part: self._alike(index, part))
             if equal > 1:
                 self._place_alike(line[:equal])

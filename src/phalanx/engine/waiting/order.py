@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from phalanx.engine.kernels.steps import steps
 from phalanx.engine.policy import Policy
+from phalanx.engine.session.rows import steps
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Units, task_units
 from phalanx.engine.waiting.turns import Turns, asks
@@ -17,9 +17,15 @@ def waiting_units(session: Session, policy: Policy) -> Units:
     return session.once("task units", lambda: task_units(session.snapshot), static=True)
 
 
+def asked_of_all(session: Session, units: Units) -> Int:
+    """Return [unit, resource]: what each unit asks for."""
+    return session.once(("asks of all", id(units)), lambda: asks(session, units), static=True)
+
+
 def asked(session: Session, units: Units) -> Int:
     """Return [unit, resource]: what each unit asks for, on the resources of the queue table."""
-    return session.once(("asks", id(units)), lambda: asks(session, units), static=True)
+    columns = session.snapshot.queues.columns
+    return session.once(("asks", id(units)), lambda: asked_of_all(session, units)[:, columns], static=True)
 
 
 def take_turns(session: Session, policy: Policy, units: Units, only: Bool) -> Turns:

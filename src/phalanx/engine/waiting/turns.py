@@ -140,10 +140,13 @@ def _lines(order: Int, leaves: Int) -> dict[int, Int]:
 
 
 def asks(session: Session, units: Units) -> Int:
-    """Return what each unit asks for, [unit, resource], on the resources of the queue table."""
-    snapshot = session.snapshot
-    each = snapshot.requests[:, snapshot.queues.columns][snapshot.tasks.shape[units.rows]]
-    # Differences of a running sum: right even where the sum over all units wraps.
-    running = np.concatenate([np.zeros((1, each.shape[1]), np.int64), np.cumsum(each, axis=0)])
-    total: Int = running[units.first + units.count] - running[units.first]
+    """Return what each unit asks for, [unit, resource], of all resources."""
+    snapshot, shapes = session.snapshot, session.snapshot.tasks.shape[units.rows]
+    total = np.zeros((len(units), len(snapshot.axis)), np.int64, order="F")
+    running = np.zeros(len(shapes) + 1, np.int64)
+    # A loop over resources: sums along one column are quick.
+    for column, each in enumerate(snapshot.requests.T):
+        # Differences of a running sum: right even where the sum over all units wraps.
+        np.cumsum(each[shapes], out=running[1:])
+        total[:, column] = running[units.first + units.count] - running[units.first]
     return total

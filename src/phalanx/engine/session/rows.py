@@ -1,8 +1,14 @@
-"""Distinct: what of an array is different. Of one value there is nothing to sort, and most units are of one task."""
+"""Rows: small expressions over row numbers. Most units are of one task, for which nothing has to be sorted."""
 
 import numpy as np
 
 from phalanx.model.axis import Int
+
+
+def steps(counts: Int) -> tuple[Int, Int]:
+    """Return each position as often as it counts, and 0, 1, 2, … along each of them."""
+    of = np.repeat(np.arange(len(counts)), counts)
+    return of, np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def distinct(values: Int) -> Int:
