@@ -9,7 +9,7 @@ import numpy as np
 from phalanx.engine.eviction.candidates import Candidates, may_follow, may_leave
 from phalanx.engine.eviction.hopeless import nobody_below
 from phalanx.engine.eviction.prefix import Steps, carry_out, make_room
-from phalanx.engine.eviction.rights import beyond_share, claimed_by
+from phalanx.engine.eviction.rights import claimed_back, claimed_by
 from phalanx.engine.eviction.search import Search
 from phalanx.engine.eviction.subset_search import SubsetSearch
 from phalanx.engine.eviction.subsets import subset_table
@@ -37,9 +37,7 @@ class Preempt:
         def attempt(session: Session, policy: Policy, unit: Unit, candidates: Candidates, steps: Steps) -> bool:
             start = session.checkpoint()
             made = self._attempt(session, policy, unit, candidates, steps)
-            others = claimed - {int(session.snapshot.gangs.queue[unit.gang])}
-            if made and others and beyond_share(session, unit):
-                # A queue that grew beyond its share while another claims its own would give it back at once.
+            if made and claimed_back(session, unit, claimed):
                 session.rollback(start)
                 return False
             return made

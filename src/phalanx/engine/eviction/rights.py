@@ -217,13 +217,21 @@ def claimed_by(session: Session, waiting: Bool | None = None) -> set[int]:
     `waiting` is [unit]; None: those without a place.
     """
     units = session.units
-    claims = entitled(session, units) & (none_of(units, session.place >= 0) if waiting is None else waiting)
+    if waiting is None:
+        homeless = none_of(units, session.place >= 0)
+        return session.once("claimed by the homeless", lambda: claimed_by(session, homeless))
+    claims = entitled(session, units) & waiting
     return set(np.unique(session.snapshot.gangs.queue[units.gang[claims]]).tolist())
 
 
-def beyond_share(session: Session, unit: Unit) -> bool:
-    """Tell whether the queue of a unit has more now than when the cycle began, and more than its share."""
+def claimed_back(session: Session, unit: Unit, claimed: set[int]) -> bool:
+    """Tell whether what a unit got would be claimed back at once: other queues claim, and its own is beyond its share.
+
+    `claimed`: the queues that claim. Of its own queue only what it has more of than when the cycle began counts.
+    """
     snapshot = session.snapshot
+    if not claimed - {int(snapshot.gangs.queue[unit.gang])}:
+        return False
     claim = claim_of(session, unit)
     has = session.queues.allocated[claim.leaf]
     grown = (has > snapshot.queues.allocated[claim.leaf]) & (has > session.shares[claim.leaf])

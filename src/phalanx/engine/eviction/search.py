@@ -12,6 +12,7 @@ import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates, candidates_of
 from phalanx.engine.eviction.prefix import Steps
+from phalanx.engine.eviction.rights import claimed_back, claimed_by
 from phalanx.engine.placement.copies import copies, readings
 from phalanx.engine.placement.place import places_later, request_of
 from phalanx.engine.policy import Policy
@@ -53,6 +54,8 @@ class Search:
     #: After so many attempts in vain in one state of the books it is asked who is hopeless; 0: before the first.
     patience: int = 0
     _steps_left: int = field(init=False, default=0)
+    #: Queues in which a unit waits that is within their share.
+    _claimed: set[int] = field(init=False, default_factory=set[int])
     #: [unit]: it gets a whole search in this cycle, whatever was searched before.
     _turn: Bool = field(init=False, default_factory=lambda: np.zeros(0, np.bool_))
 
@@ -66,6 +69,7 @@ class Search:
         if not homeless.any() or (nobody and not session.snapshot.nodes.leaving.any()):
             return
         self._steps_left = SEARCHES * policy.search_steps
+        self._claimed = claimed_by(session)
         kinds = session.once("kinds of the homeless", lambda: self._kinds(units, homeless))
         self._turn = _turn(session.snapshot.now, kinds, homeless)
         turns = take_turns(session, policy, units, homeless)
@@ -134,12 +138,15 @@ class Search:
         return found
 
     def _promised(self, unit: Unit) -> bool:
-        session = self.session
+        session, start = self.session, self.session.checkpoint()
         places = places_later(session, self.policy, unit)
         for kept in places or ():
             shape = int(session.snapshot.tasks.shape[kept.tasks[0]])
             request = request_of(session, unit.gang, shape, len(kept.nodes), When.LATER)
             session.take(request, kept.tasks, kept.nodes)
+        if places is not None and claimed_back(session, unit, self._claimed):
+            session.rollback(start)
+            return False
         return places is not None
 
     def _may_be_tried(self, unit: Unit) -> bool:
