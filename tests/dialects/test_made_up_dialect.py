@@ -1,6 +1,7 @@
 """A made-up dialect, whole: one file and one row. From manifests to the status that is written back.
 
-Acme has Squads (its groups) and Teams (its queues). A pod names its Squad by a label, or its controller does.
+Acme has Squads (its groups), Teams (its queues) and Rings (domains: each names its nodes). A pod names its Squad by a
+label, or its controller does.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from phalanx.kube.kinds import watched
 from phalanx.kube.writes import Write, Writes
 from phalanx.loop import Loop
 from phalanx.model.axis import GPU
-from phalanx.model.events import GroupsGone, GroupsSeen, QueueGone, QueueSeen, Refused
+from phalanx.model.events import DomainGone, DomainSeen, GroupsGone, GroupsSeen, QueueGone, QueueSeen, Refused
 from phalanx.model.gang import Group, Membership, PodFields
 from phalanx.model.keys import annotation, label
 from phalanx.model.outcome import Bound, Result
@@ -39,7 +40,8 @@ from phalanx.world.world import World
 
 API = "acme.example"
 SQUAD, TEAM, SECRET = f"{API}/squad", f"{API}/team", f"{API}/secret"
-SQUAD_KIND, TEAM_KIND = f"Squad.{API}", f"Team.{API}"
+RING = f"{API}/ring"
+SQUAD_KIND, TEAM_KIND, RING_KIND = f"Squad.{API}", f"Team.{API}", f"Ring.{API}"
 BY_LABEL = PodFields(object=label(SQUAD), group=label(SQUAD))
 BY_OWNER = PodFields(object="metadata.ownerReferences", group="metadata.ownerReferences")
 
@@ -52,6 +54,15 @@ class SquadSpec(msgspec.Struct):
 class Squad(msgspec.Struct):
     metadata: Versioned
     spec: SquadSpec
+
+
+class RingSpec(msgspec.Struct):
+    nodes: list[str]
+
+
+class Ring(msgspec.Struct):
+    metadata: Versioned
+    spec: RingSpec
 
 
 class TeamSpec(msgspec.Struct):
@@ -78,6 +89,13 @@ def read_team(team: Team) -> QueueSeen:
         raise FieldError("spec.gpus", f"found {team.spec.gpus}, allowed is zero or more")
     terms = {GPU: Terms(limit=team.spec.gpus * 1000)}
     return QueueSeen(Queue(team.metadata.name, terms=terms, uid=team.metadata.uid or "", kind=TEAM_KIND), f"{API}/v1")
+
+
+def read_ring(ring: Ring) -> DomainSeen:
+    for at, name in enumerate(ring.spec.nodes):
+        check_name(name, f"spec.nodes[{at}]")
+    seen = Reference(RING_KIND, ring.metadata.name)
+    return DomainSeen(seen, RING, tuple(ring.spec.nodes), ring.metadata.uid or "")
 
 
 def membership(pod: Pod, namespace: str, mistakes: Mistakes) -> Membership | None:
@@ -128,6 +146,10 @@ ACME = Dialect(
             kind="Team", group=API, plural="teams", gone=QueueGone, awaited=True, namespaced=False,
             versions=(Version("v1", Team, read_team),),
         ),
+        Kind(
+            kind="Ring", group=API, plural="rings", gone=DomainGone, namespaced=False,
+            versions=(Version("v1", Ring, read_ring),),
+        ),
     ),
     membership=membership, references=references, queue=queue, wishes=wishes, holds=holds,
 )  # fmt: skip
@@ -143,9 +165,19 @@ def _the_row(monkeypatch: pytest.MonkeyPatch) -> None:
 Manifest = dict[str, Any]
 
 
-def node(gpus: int = 8) -> Manifest:
+def node(gpus: int = 8, name: str = "n1") -> Manifest:
     room = {"cpu": "64", GPU: str(gpus), "pods": "110"}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": room}}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": {"allocatable": room}}
+
+
+def ring(name: str, *nodes: str) -> Manifest:
+    return {"apiVersion": f"{API}/v1", "kind": "Ring", "metadata": {"name": name}, "spec": {"nodes": list(nodes)}}
+
+
+def in_ring(number: int, name: str) -> Manifest:
+    manifest = pod(number)
+    manifest["spec"]["nodeSelector"] = {RING: name}
+    return manifest
 
 
 def squad(size: int, version: str = "v2", **spec: Any) -> Manifest:
@@ -270,6 +302,32 @@ def test_a_pod_in_two_gangs_or_with_a_secret_is_held_and_an_annotation_of_ours_a
     task = Cluster().see(node(), squad(1), wishes_of_ours).world.tasks["Pod/ml/p3"]
     assert task.membership is not None
     assert (task.membership.patience, task.movable) == (600.0, False)
+
+
+def test_domains_come_from_objects_as_they_do_from_labels() -> None:
+    nodes = [node(name=name) for name in ("n1", "n2", "n3")]
+    rings = [ring("east", "n1", "n2"), ring("west", "n3")]
+    cluster = Cluster().see(*nodes, *rings, in_ring(1, "west"))
+    assert cluster.cycle() == ["bind ml/p1 n3"]
+    assert cluster.world.compile(200.0).nodes.domains(RING).of_node.tolist() == [0, 0, 1]
+    assert Cluster().see(*nodes, *rings, in_ring(1, "north")).cycle()[0].startswith("wait ml/p1 1 never")
+
+
+def test_an_object_that_changes_or_goes_or_cannot_be_read_changes_the_domains() -> None:
+    world = Cluster().see(node(), node(name="n2"), ring("east", "n1", "n9"), ring("west", "n1", "n2")).world
+    assert world.compile(1.0).nodes.domains(RING).names == ("east", "west"), "of two that name a node the first counts"
+    cluster = Cluster(world).see(ring("east"))
+    assert world.compile(2.0).nodes.domains(RING).names == ("west",)
+    cluster.see(ring("west", "Not A Name"))
+    (refused,) = cluster.refused
+    assert str(refused).startswith(f"{RING_KIND} west: spec.nodes[0]: found 'Not A Name', allowed is ")
+    world.apply(refused)
+    assert world.compile(3.0).nodes.domains(RING).names == ()
+    cluster.see(ring("west", "n2"))
+    world.apply(DomainGone(Reference(RING_KIND, "west"), "another"))
+    assert world.compile(4.0).nodes.domains(RING).names == ("west",)
+    world.apply(DomainGone(Reference(RING_KIND, "west"), ""))
+    assert world.compile(5.0).nodes.domains(RING).names == ()
 
 
 def test_its_kinds_are_watched_in_the_newest_version_that_is_served_and_forgotten_when_they_go() -> None:

@@ -402,9 +402,9 @@ def test_a_change_of_an_object_is_news_to_the_gangs_that_refer_to_it_and_to_nobo
     cluster.see(described("v1beta1", 2), described("v1alpha1", 2), *pods("v1beta1", 1), *others)
     cluster.plan()
     cluster.see(described("v1beta1", 3))
-    assert cluster.world._dirty_gangs == {"PodGroup/ml/train"}
+    assert cluster.world._rows.dirty_gangs == {"PodGroup/ml/train"}
     cluster.see(described("v1alpha1", 3))
-    assert cluster.world._dirty_gangs == {
+    assert cluster.world._rows.dirty_gangs == {
         "PodGroup/ml/train",
         "Workload/ml/train/workers/a",
         "Workload/ml/train/workers/b",

@@ -15,7 +15,9 @@ def pod(name: str, queue: str, gpus: int, node: str | None = None, gang: str = "
     state = State.PENDING if node is None else State.RELEASING if name == "old" else State.RUNNING
     said = Membership(f"d/{gang}", minimum) if gang else None
     started = None if node is None else 1.0
-    return TaskSeen(Task(name, "d", name, shape, state, node, 1.0, started, queue=queue, membership=said))
+    return TaskSeen(
+        Task(name, "d", name, shape, state, node, created=1.0, started=started, queue=queue, membership=said)
+    )
 
 
 def plan_of(*more: TaskSeen) -> str:

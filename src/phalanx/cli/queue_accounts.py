@@ -16,8 +16,9 @@ from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import CHARGED, State, Task
 from phalanx.world.gangs import gang_key
 from phalanx.world.queues import QueueReport
+from phalanx.world.rows import FINISHED
 from phalanx.world.views import tasks_of
-from phalanx.world.world import FINISHED, World
+from phalanx.world.world import World
 
 Amounts = Mapping[str, int]
 

@@ -101,6 +101,26 @@ class QueueGone:
 
 
 @dataclass(frozen=True, slots=True)
+class DomainSeen:
+    """An object that names the nodes of one domain appeared or changed. The domain has the name of the object."""
+
+    object: Reference
+    #: What the domains of this level are grouped by, as nodes would be by a label of this key.
+    key: str
+    nodes: tuple[str, ...]
+    uid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DomainGone:
+    """An object that names the nodes of a domain was deleted."""
+
+    object: Reference
+    #: Of the deleted object: one of the same name that was made since stays. None: whichever is there.
+    uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PriorityClassSeen:
     """A priority class appeared or changed."""
 
@@ -173,6 +193,8 @@ Event = (
     | GroupsGone
     | QueueSeen
     | QueueGone
+    | DomainSeen
+    | DomainGone
     | PriorityClassSeen
     | PriorityClassGone
     | BudgetSeen

@@ -1,4 +1,7 @@
-"""Topology: nodes grouped into domains (zone, block, rack, NVLink island) by the value of a label."""
+"""Topology: nodes grouped into domains (zone, block, rack, NVLink island) by the value of a label.
+
+An object that names the nodes of a domain gives them such a label in snapshots (`DomainSeen`).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -3,10 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from phalanx.model.events import GroupsGone, GroupsSeen, PriorityClassGone, PriorityClassSeen, Refused
+from phalanx.model.events import (
+    DomainGone,
+    DomainSeen,
+    GroupsGone,
+    GroupsSeen,
+    NamespaceGone,
+    NamespaceSeen,
+    PriorityClassGone,
+    PriorityClassSeen,
+    Refused,
+)
 from phalanx.model.gang import Gang
 from phalanx.model.reference import Reference
 from phalanx.model.task import Task
+from phalanx.world.domains import DomainObjects
 from phalanx.world.gangs import assemble, gang_key
 from phalanx.world.groups import look_up
 from phalanx.world.links import Links
@@ -27,6 +38,8 @@ class Descriptions:
         #: Objects that describe groups.
         self.groups: dict[Reference, GroupsSeen] = {}
         self.classes: dict[str, PriorityClassSeen] = {}
+        #: Objects that name the nodes of a domain.
+        self.domains = DomainObjects()
         self._tasks = tasks
         self._links = links
         self._changed: set[str] = set()
@@ -44,7 +57,18 @@ class Descriptions:
         """Note that an object can be read (again)."""
         self.refused.pop(thing, None)
 
-    def set_namespace(self, name: str, labels: Mapping[str, str] | None) -> Iterator[str]:
+    def about_nodes(self, event: NamespaceSeen | NamespaceGone | DomainSeen | DomainGone) -> set[str]:
+        """Take in an object on which it depends what nodes are, or whom the pods there repel; return those nodes."""
+        match event:
+            case NamespaceSeen(name, labels):
+                return set(self._set_namespace(name, labels))
+            case NamespaceGone(name):
+                return set(self._set_namespace(name, None))
+            case DomainSeen() | DomainGone():
+                self.read(event.object)
+                return self.domains.apply(event)
+
+    def _set_namespace(self, name: str, labels: Mapping[str, str] | None) -> Iterator[str]:
         """Take in the labels of a namespace; yield the nodes on which pods look at namespaces by label."""
         if self.namespaces.get(name) == labels:
             return
@@ -104,12 +128,13 @@ class Descriptions:
             if any(group.priority_class or group.priority_absent is not None for group in groups.groups):
                 self._refer(owner)
 
-    def set_aside(self, event: Refused) -> None:
-        """Note an object that cannot be read any more."""
+    def set_aside(self, event: Refused) -> set[str]:
+        """Note an object that cannot be read any more; return the nodes of which it said something."""
         self._set_groups(event.object, None)
         self.refused[event.object] = event
         if event.kind == "PriorityClass":
             self._set_class(event.name, None)
+        return self.domains.drop(event.object)
 
     def _refer(self, owner: Reference) -> None:
         self._changed.update(gang_key(self._tasks[uid]) for uid in self._links.referring.get(owner, {}))

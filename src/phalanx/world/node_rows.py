@@ -79,8 +79,9 @@ class NodeRows:
             for column in ("allocatable", "free", "leaving", "promised", "scored"):
                 columns[column][row] = getattr(values, column)
             columns["ready"][row], columns["cordoned"][row] = node.ready, node.cordoned
-            if labels[row] != node.labels:
-                labels[row], relabelled = node.labels, True
+            said = world.said.domains.labels(node)
+            if labels[row] != said:
+                labels[row], relabelled = said, True
         taint_sets, taint_set = _taint_sets(world, old, dirty)
         for array in columns.values():
             array.flags.writeable = False

@@ -1,0 +1,122 @@
+"""Rows: the tables of a snapshot, of which only what changed since the last one is worked out again."""
+
+import math
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from phalanx.model.axis import Axis, Int
+from phalanx.model.gang import Gang
+from phalanx.model.snapshot import Snapshot
+from phalanx.model.task import Shape, State, Task
+from phalanx.world.gang_rows import GangRows, amounts, next_turn
+from phalanx.world.gangs import THERE, piece_of, with_labels
+from phalanx.world.node_rows import NodeRows
+from phalanx.world.nominations import Nominations
+from phalanx.world.repulsions import repulsions
+from phalanx.world.rests import Rests
+from phalanx.world.running_rows import RunningRows
+
+if TYPE_CHECKING:
+    from phalanx.world.world import World
+
+FINISHED = frozenset({State.SUCCEEDED, State.FAILED})
+#: So long after a terminating pod should be gone, nobody counts on its room: its node may be lost.
+STUCK = 600.0
+
+
+class Rows:
+    """Works out the dirty rows of a world's tables."""
+
+    def __init__(self, rests: Rests, nominations: Nominations, label_keys: frozenset[str]) -> None:
+        self._rests = rests
+        self._nominations = nominations
+        #: Task labels that plugins look at; and those that shapes were made with.
+        self.plugin_keys = self._label_keys = label_keys
+        self.nodes = NodeRows()
+        self._gangs = GangRows()
+        self.running = RunningRows()
+        self.dirty_gangs: set[str] = set()
+        #: When to decide although nothing changes.
+        self.next_turn = math.inf
+        self._amounts: tuple[tuple[Shape, ...], Axis, tuple[Int, Int]] | None = None
+
+    def snapshot(self, world: "World", now: float) -> Snapshot:
+        """Return a snapshot; only what changed since the last one is worked out again."""
+        self._refresh_label_keys(world)
+        self._refresh_queues(world)
+        for key in sorted(self.dirty_gangs):
+            self._work_out(world, key)
+        self.dirty_gangs.clear()
+        self._nominations.see(world.nominated, now)
+        nodes, axis = self.nodes.table(world)
+
+        def tasks_on(node: str) -> list[Task]:
+            return [world.tasks[uid] for uid in world.on_node.get(node, {})]
+
+        queues = world.queues.compile(now, axis, nodes, tasks_on)
+        gangs, tasks, shapes = self._gangs.tables(axis, nodes.row, queues.row, self._nominations.since)
+        world.queues.waiting = gangs
+        running, shapes = self.running.table(now, axis, nodes.row, queues, shapes, world.budgets)
+        occupancy, shapes = self.nodes.occupancy.table(nodes.names, shapes)
+        if self._amounts is None or self._amounts[0] != shapes or self._amounts[1] != axis:
+            self._amounts = (shapes, axis, amounts(shapes, axis))
+        requests, scored = self._amounts[2]
+        look = self.running.next_look(now, running, queues, world.wave_deadline)
+        stuck = min((stuck_at(world.tasks[uid]) for uid in world.links.leaving), default=math.inf)
+        ends = (world.moves.next_end, self._nominations.next_look(now))
+        self.next_turn = min(next_turn(gangs, now), look, stuck, *ends)
+        return Snapshot(
+            now=now, axis=axis, nodes=nodes, shapes=self._amounts[0], requests=requests, scored=scored, gangs=gangs,
+            tasks=tasks, queues=queues, occupancy=occupancy, running=running, wave_deadline=world.wave_deadline,
+        )  # fmt: skip
+
+    def gang(self, world: "World", key: str) -> Gang:
+        """Return a gang that has unfinished members."""
+        self._refresh_queues(world)
+        return world.said.gang(key, self._unfinished(world, key), world.queues)[0]
+
+    def shape_of(self, world: "World", task: Task) -> Shape:
+        """Return the shape of a task in snapshots: with the labels that somebody reads, and whom it repels."""
+        shape = with_labels(task, self._label_keys)
+        return replace(shape, repels=repulsions(task.repels, world.namespaces)) if task.repels else shape
+
+    def _refresh_label_keys(self, world: "World") -> None:
+        """Shapes keep the labels that some selector reads. When that changes, every shape does."""
+        terms = (term for uid in world.links.repelling for term in world.tasks[uid].repels if term.selector)
+        keys = self.plugin_keys.union(r.key for term in terms if term.selector for r in term.selector.requirements)
+        if keys != self._label_keys:
+            self._label_keys = keys
+            self.dirty_gangs.update(world.members)
+            for node in world.nodes:
+                self.nodes.touch(node)
+
+    def _unfinished(self, world: "World", key: str) -> list[Task]:
+        members = (world.tasks[uid] for uid in world.members.get(key, {}))
+        return sorted((task for task in members if task.state not in FINISHED), key=lambda task: task.uid)
+
+    def _refresh_queues(self, world: "World") -> None:
+        told = world.queues.refresh()
+        self.dirty_gangs.update((*world.members, *world.moves.gangs) if told is None else told)
+
+    def _work_out(self, world: "World", key: str) -> None:
+        """Write one gang's rows afresh."""
+        unfinished, moved = self._unfinished(world, key), world.moves.of(key)
+        gang, said = world.said.gang(key, unfinished or moved, world.queues) if unfinished or moved else (None, None)
+        if gang is None or not unfinished:
+            world.queues.put(key, said, gang, moved)
+            self._gangs.put(key, None)
+            self.running.drop(key)
+            return
+        gang = self._rests.laid_on(gang)
+        # What is kept for those who are moved is theirs, wherever they are.
+        queue = world.queues.put(key, said, gang, [*unfinished, *moved])
+        members = [world.tasks[uid] for uid in world.members[key]]
+        self._gangs.put(key, piece_of(gang, members, moved, partial(self.shape_of, world)), queue)
+        here = [(task, self.shape_of(world, task)) for task in unfinished if task.state in THERE]
+        self.running.put(gang, here, members, queue, moved=len(moved))
+
+
+def stuck_at(task: Task) -> float:
+    """Return when a pod that leaves will count as one that stays; infinity: never."""
+    return math.inf if task.stuck or task.gone_at is None else task.gone_at + STUCK
