@@ -41,6 +41,9 @@ chaos: $(VENV)/.dev           ## the fault tests in their long form, with every 
 upgrade: $(VENV)/.dev         ## upgrade and rollback under load, many times
 	ROUNDS=$${ROUNDS:-10} CI=true $(BIN)/pytest -v -s --timeout=3600 tests/kube/test_upgrade.py $(PYTEST_ARGS)
 
+properties: $(VENV)/.dev      ## nobody is evicted in vain, in RUNS=5000 random small clusters; tells how far it is
+	RUNS=$${RUNS:-5000} $(BIN)/pytest -n 0 -s -q --timeout=0 tests/engine/test_nobody_leaves_in_vain.py $(PYTEST_ARGS)
+
 cluster: $(VENV)/.run         ## a real control plane, pretend GPU nodes and Phalanx until Ctrl-C: K8S=1.35|1.36|1.37
 	@$(BIN)/phalanx playground
 

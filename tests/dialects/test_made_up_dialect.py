@@ -326,7 +326,7 @@ def test_an_object_that_changes_or_goes_or_cannot_be_read_changes_the_domains() 
     cluster.see(ring("west", "n2"))
     world.apply(DomainGone(Reference(RING_KIND, "west"), "another"))
     assert world.compile(4.0).nodes.domains(RING).names == ("west",)
-    world.apply(DomainGone(Reference(RING_KIND, "west"), ""))
+    world.apply(DomainGone(Reference(RING_KIND, "west")))
     assert world.compile(5.0).nodes.domains(RING).names == ()
 
 

@@ -1,9 +1,10 @@
 """For any small cluster with arrivals: for whom somebody is evicted lands, or the plan says what made it vain.
 
-`RUNS=5000 pytest tests/engine/test_nobody_leaves_in_vain.py` is the long form.
+`make properties` is the long form.
 """
 
 import os
+import sys
 from dataclasses import dataclass, field, replace
 
 from hypothesis import HealthCheck, event, given, settings
@@ -24,6 +25,8 @@ from tests.oracles.exhaustive import gang_name
 from tests.oracles.room import CONSOLIDATE, PREEMPT, RECLAIM, STALE, policy_of, world_of
 
 RUNS = int(os.environ.get("RUNS") or 60)
+#: Runs so far; told where there are many.
+PLAYED = [0]
 FEW = settings(max_examples=RUNS, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 ALL = policy_of("{name: backfill}", CONSOLIDATE, RECLAIM, PREEMPT, STALE)
 #: Seconds from one cycle to the next; arrivals, ends and taints come in the first cycles; so many are played.
@@ -70,10 +73,17 @@ def test_for_whom_somebody_is_evicted_lands_or_the_plan_says_what_made_it_vain(
 ) -> None:
     world, to_come = split(events, data)
     run = play(world, to_come, data, ALL)
+    tell_how_far()
     late = {uid: owed for uid, owed in run.owed.items() if owed[0] < CYCLES - 8}
     for reason in run.named:
         event(reason.partition(":")[0].partition(" by ")[0][:40])
     assert not late, "\n".join([str(late), *run.told])
+
+
+def tell_how_far() -> None:
+    PLAYED[0] += 1
+    if RUNS >= 1000 and PLAYED[0] % 100 == 0:
+        print(f"{PLAYED[0]:,} runs", file=sys.stderr, flush=True)  # noqa: T201 (a progress line)
 
 
 def split(events: list[Event], data: st.DataObject) -> tuple[World, list[tuple[int, Task]]]:

@@ -10,8 +10,9 @@ from phalanx.cli.queue_accounts import gangs_of
 from phalanx.model.gang import Gang
 from phalanx.model.task import State, Task
 from phalanx.world.gangs import gang_key
+from phalanx.world.rows import FINISHED
 from phalanx.world.views import tasks_of
-from phalanx.world.world import FINISHED, World
+from phalanx.world.world import World
 
 
 class Said(NamedTuple):
