@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from phalanx.cli.lines import Line
@@ -15,6 +15,8 @@ from phalanx.world.views import nodes_of, tasks_of
 _NODES_MAX = 6
 #: Longer names do not push the column to the right for everybody.
 _WIDTH_MAX = 40
+#: Of more gangs that wait for the same reason the first is named.
+_ALIKE_MAX = 5
 _DIGITS = re.compile(r"([0-9]+)")
 
 
@@ -51,10 +53,41 @@ def rows(plan: Plan) -> list[Row]:
 
 
 def aligned(table: Sequence[Row]) -> list[Line]:
-    """Return rows as lines in columns."""
+    """Return rows as lines in columns, gangs that wait for the same reason on one where they are many."""
+    table = list(_folded(table))
     words = max((len(row.word) for row in table), default=0)
     width = min(max((len(row.who) for row in table), default=0), _WIDTH_MAX)
     return [(f"  {row.word:{words}}  {row.who:{width}}  {row.what}".rstrip(), row.word) for row in table]
+
+
+def _folded(table: Sequence[Row]) -> Iterator[Row]:
+    """Yield the rows; of many waiting gangs with the same reason one, in the place of the first."""
+    alike: dict[str, list[Row]] = {}
+    for row in table:
+        if (why := _waits_for(row)) is not None:
+            alike.setdefault(why, []).append(row)
+    for row in table:
+        why = _waits_for(row)
+        same = alike[why] if why is not None else []
+        if len(same) <= _ALIKE_MAX:
+            yield row
+        elif row is same[0]:
+            steps = [step for one in same for step in one.steps]
+            who = f"{row.who} and {counted(len(same) - 1, 'gang')} more"
+            yield Row(row.word, who, f"{_missing(steps)}  {why}", steps)
+
+
+def _waits_for(row: Row) -> str | None:
+    first = row.steps[0] if row.steps else None
+    return _why(first) if isinstance(first, Wait) else None
+
+
+def _why(wait: Wait) -> str:
+    return f"{wait.reason.code.value}: {safe(str(wait.reason))}"
+
+
+def _missing(steps: Iterable[Step]) -> str:
+    return counted(sum(step.missing for step in steps if isinstance(step, Wait)), "pod")
 
 
 def _group(step: Step) -> tuple[str, ...]:
@@ -79,9 +112,8 @@ def _row(steps: Sequence[Step]) -> tuple[str, str, str]:
     gangs = {step.gang: None for step in steps if not isinstance(step, Evict)}
     who = first.gang if len(gangs) == 1 else f"{_stem(first.gang)}-*"
     if isinstance(first, Wait):
-        pods = counted(sum(step.missing for step in steps if isinstance(step, Wait)), "pod")
         each = "" if len(gangs) == 1 else f" ({_names(gangs)})"
-        return "wait", who, f"{pods}{each}  {first.reason.code.value}: {safe(str(first.reason))}"
+        return "wait", who, f"{_missing(steps)}{each}  {_why(first)}"
     places = [step for step in steps if isinstance(step, Bind | Nominate | Release)]
     word, names = type(first).__name__.lower(), [place.task for place in places]
     nodes = shown_nodes(Counter(place.node for place in places)) if len(places) > 1 else first.node
