@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from phalanx.kube.local import ControlPlane
-from phalanx.testing.running import PATIENCE, eventually
+from phalanx.testing.running import ENDS_WITHIN, eventually
 
 
 class Deployed:
@@ -62,7 +62,7 @@ class Deployed:
         """Tell the oldest replica to go, as the kubelet does."""
         process = self._replicas.pop(0)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=PATIENCE) == 0
+        assert process.wait(timeout=ENDS_WITHIN) == 0
 
     def stop(self) -> None:
         """Tell all to go."""

@@ -21,7 +21,7 @@ from phalanx.kube.local.nodes import node_manifest
 from phalanx.kube.reading import ReadingClient
 from phalanx.testing.control_plane import need_binaries
 from phalanx.testing.objects import create_all, gang_manifests
-from phalanx.testing.running import PATIENCE, Scheduler, eventually
+from phalanx.testing.running import ENDS_WITHIN, Scheduler, eventually
 
 pytestmark = pytest.mark.slow
 
@@ -215,7 +215,7 @@ def test_gangs_are_shown_to_who_may_see_their_namespace_as_kubectl_phalanx_too(
             assert text.count("\nbig ") == text.count("\ngang ") <= 3
         finally:
             watching.send_signal(signal.SIGINT)
-            assert watching.wait(timeout=PATIENCE) != 0
+            assert watching.wait(timeout=ENDS_WITHIN) != 0
 
 
 def _without_ages(table: str) -> list[list[str]]:

@@ -11,7 +11,7 @@ from phalanx.model.node import Node
 from phalanx.model.outcome import Evicted, Result
 from phalanx.model.queue import Queue, Terms
 from phalanx.model.task import Shape, State, Task
-from phalanx.world.moves import PATIENCE, STUCK
+from phalanx.world.moves import STUCK, SUCCESSOR_DEADLINE
 from tests.oracles.room import CONSOLIDATE, policy_of, world_of
 
 GPU = "nvidia.com/gpu"
@@ -93,9 +93,9 @@ def test_it_is_given_back_when_nobody_comes_for_it() -> None:
     story.world.apply(TaskGone("small"))
     story.steps(130.0)
     story.steps(131.0)
-    assert not story.world.due(130.0 + PATIENCE - 1)
-    assert story.world.due(130.0 + PATIENCE)
-    assert story.steps(130.0 + PATIENCE) == ["bind default/a-rival n2"]
+    assert not story.world.due(130.0 + SUCCESSOR_DEADLINE - 1)
+    assert story.world.due(130.0 + SUCCESSOR_DEADLINE)
+    assert story.steps(130.0 + SUCCESSOR_DEADLINE) == ["bind default/a-rival n2"]
 
 
 def test_it_is_given_back_when_he_stays_after_all_or_never_goes() -> None:
@@ -115,8 +115,8 @@ def test_his_queue_has_what_is_kept_for_him() -> None:
     for now, gone in ((101.0, "nobody"), (130.0, "small")):
         story.world.apply(TaskGone(gone))
         assert story.world.compile(now).queues.allocated.tolist() == [[4000]]
-    story.world.compile(130.0 + PATIENCE)
-    assert story.world.compile(131.0 + PATIENCE).queues.allocated.tolist() == [[2000]]
+    story.world.compile(130.0 + SUCCESSOR_DEADLINE)
+    assert story.world.compile(131.0 + SUCCESSOR_DEADLINE).queues.allocated.tolist() == [[2000]]
 
 
 def test_his_queue_has_it_still_when_it_lists_other_resources() -> None:

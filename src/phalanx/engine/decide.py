@@ -11,7 +11,7 @@ from phalanx.engine.policy import Policy
 from phalanx.engine.steps import steps_of
 from phalanx.engine.waiting.landing import land
 from phalanx.engine.waiting.order import all_of, tasks_of, waiting_units
-from phalanx.engine.waiting.promises import complete, give_up, keep, review
+from phalanx.engine.waiting.promises import complete, release_invalid, release_unused, renew
 from phalanx.engine.waiting.reservation import withdraw
 from phalanx.model.axis import Int
 from phalanx.model.plan import Plan, Search
@@ -42,7 +42,7 @@ def deliberate(snapshot: Snapshot, policy: Policy) -> Decision:
     shares = deserved(snapshot, policy)
     session = open_session(snapshot, policy, shares)
     units = waiting_units(session, policy)
-    review(session, policy)
+    release_invalid(session, policy)
     contested = disputed(session, policy, units)
     session.disputed[tasks_of(units, np.flatnonzero(contested))[0]] = 1
     land(session, policy, units, complete(session, units) & ~contested)
@@ -54,6 +54,6 @@ def deliberate(snapshot: Snapshot, policy: Policy) -> Decision:
     if contested.any():
         land(session, policy, units, contested & all_of(units, session.promise >= 0))
     if policy.takes:
-        keep(session, policy, units)
-        give_up(session, units)
+        renew(session, policy, units)
+        release_unused(session, units)
     return Decision(Plan(snapshot.now, steps_of(session, policy)), shares, tuple(session.searches))

@@ -64,10 +64,10 @@ def check(snapshot: Snapshot, policy: Policy, plan: Plan) -> None:
         _require(binds, _within_limits(snapshot, bound), "no queue gets more than its limit")
 
 
-def _require(steps: Sequence[Step], kept: Bool, promise: str) -> None:
-    """`kept` says of each step whether it keeps the promise."""
-    if not kept.all():
-        broken = [steps[index].gang_key or "" for index in np.flatnonzero(~kept).tolist()]
+def _require(steps: Sequence[Step], satisfied: Bool, promise: str) -> None:
+    """`satisfied` says of each step whether it keeps the promise."""
+    if not satisfied.all():
+        broken = [steps[index].gang_key or "" for index in np.flatnonzero(~satisfied).tolist()]
         raise Violation(promise, tuple(key for key in dict.fromkeys(broken) if key))
 
 
@@ -140,9 +140,9 @@ class _Books:
         if len(self._leaving):
             session.evict(self._leaving)
         gangs = self._snapshot.tasks.gang
-        held = {int(gang) for gang in gangs[session.promise >= 0]}
+        nominated = {int(gang) for gang in gangs[session.promise >= 0]}
         for steps, tasks, when in ((binds, bound, When.NOW), (nominates, promised, When.LATER)):
-            own = np.array([gang if gang in held else UNKNOWN for gang in gangs[tasks].tolist()], np.int64)
+            own = np.array([gang if gang in nominated else UNKNOWN for gang in gangs[tasks].tolist()], np.int64)
             promise = "every place of a bind is free, by every filter, and promised to nobody else"
             if when is When.LATER:
                 promise = "every nominated place will be free, by every filter"

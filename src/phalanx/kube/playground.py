@@ -17,7 +17,7 @@ from phalanx.kube.local.folders import temporary_folder
 from phalanx.kube.local.processes import Processes
 
 #: How long the scheduler may take until it leads, on a machine that is busy with other things.
-PATIENCE = 120.0
+LEADS_WITHIN = 120.0
 #: How long the first gang of the example runs, so that somebody who watches sees the second one start.
 _RUNTIME = "2m"
 _NAMESPACE = "phalanx-system"
@@ -128,9 +128,9 @@ def _gang(name: str, pods: int, gpus: int, runtime: str | None = None) -> list[d
 
 
 def _wait_until_it_leads(running: Playground) -> None:
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + LEADS_WITHIN
     while " leading " not in running.log():
         running.check()
         if time.monotonic() > until:
-            raise LocalError(f"phalanx run does not lead after {PATIENCE:.0f} s; its last words:\n{running.log()}")
+            raise LocalError(f"phalanx run does not lead after {LEADS_WITHIN:.0f} s; its last words:\n{running.log()}")
         time.sleep(0.1)

@@ -47,10 +47,10 @@ class LabelSelector:
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Tell whether these labels satisfy every requirement."""
-        return all(holds(requirement, labels.get(requirement.key)) for requirement in self.requirements)
+        return all(satisfied(requirement, labels.get(requirement.key)) for requirement in self.requirements)
 
 
-def holds(requirement: Requirement, value: str | None) -> bool:  # noqa: PLR0911 (one return per operator)
+def satisfied(requirement: Requirement, value: str | None) -> bool:  # noqa: PLR0911 (one return per operator)
     """Tell whether one label value (None: absent) satisfies a requirement.
 
     NotIn and DoesNotExist hold where the label is absent; Gt and Lt need two integers, else they fail.

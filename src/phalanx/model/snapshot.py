@@ -53,6 +53,8 @@ class NodeTable:
 
 #: A bind was seen to be answered after 34 seconds; well beyond that, a missing member is not on its way.
 WAVE_DEADLINE = 120.0
+#: So long after a place was nominated, and with nothing leaving its node any more, the nomination is given up.
+NOMINATION_DEADLINE = 600.0
 
 #: The maximum of a gang that has none.
 UNBOUNDED = 2**31

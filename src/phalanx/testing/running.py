@@ -15,7 +15,7 @@ from phalanx.kube.playground import grant
 from phalanx.testing.objects import list_all
 
 #: A safety net for what must come soon, on a machine that is busy with other things.
-PATIENCE = 60.0
+ENDS_WITHIN = 60.0
 
 
 class Scheduler:
@@ -30,7 +30,7 @@ class Scheduler:
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Tell it to go; return its exit status."""
         self.process.send_signal(number)
-        code = self.process.wait(timeout=PATIENCE)
+        code = self.process.wait(timeout=ENDS_WITHIN)
         self._file.close()
         return code
 
@@ -55,7 +55,7 @@ def schedulers(plane: ControlPlane, folder: Path) -> Iterator[Callable[..., Sche
 
 def eventually(what: str, check: Callable[[], Any], log: Path | None = None) -> Any:
     """Wait until something holds and return it; the clock only bounds how long a failure takes."""
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + ENDS_WITHIN
     last: Any = None
     while time.monotonic() < until:
         last = check()

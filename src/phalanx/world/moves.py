@@ -13,7 +13,7 @@ from phalanx.world.gangs import gang_key
 from phalanx.world.indexes import take_out
 
 #: So long after a pod is gone its place waits for its successor. A Job's controller waits for 10 s before it makes one.
-PATIENCE = 60.0
+SUCCESSOR_DEADLINE = 60.0
 #: So long after it should be gone it is waited for: its node may be lost, and then it never goes.
 STUCK = 600.0
 
@@ -87,7 +87,7 @@ class Moves:
         """Return, and keep no longer, the places of those who did not come back in time."""
         for uid, move in self._moves.items():
             if move.gone:
-                self._moves[uid] = replace(move, until=now + PATIENCE, gone=False)
+                self._moves[uid] = replace(move, until=now + SUCCESSOR_DEADLINE, gone=False)
         late = [uid for uid, move in self._moves.items() if move.until <= now]
         return [found for uid in late if (found := self.drop(uid)) is not None]
 

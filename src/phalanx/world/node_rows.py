@@ -56,7 +56,7 @@ class NodeRows:
             names = tuple(sorted(world.nodes))
             old = _blank(names, axis)
             self._dirty = set(names)
-            self.occupancy.keep(names)
+            self.occupancy.forget_all_but(names)
         table = self._rewrite(world, old, axis, sorted(name for name in self._dirty if name in old.row))
         self._table, self._axis = table, axis
         self._dirty = set()

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 
-#: So long after a place was nominated it is looked whether it serves anybody.
-PATIENCE = 600.0
+from phalanx.model.snapshot import NOMINATION_DEADLINE
 
 
 class Nominations:
@@ -30,5 +29,5 @@ class Nominations:
 
     def next_look(self, now: float) -> float:
         """Return when to look whether one of them still serves; infinity: there is none."""
-        late = min((since + PATIENCE for since in self._since.values()), default=math.inf)
-        return late if late > now else now + PATIENCE
+        late = min((since + NOMINATION_DEADLINE for since in self._since.values()), default=math.inf)
+        return late if late > now else now + NOMINATION_DEADLINE

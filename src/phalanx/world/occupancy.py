@@ -48,7 +48,7 @@ class Occupancies:
             np.int64,
         ).reshape(5, len(counts))
 
-    def keep(self, nodes: Iterable[str]) -> None:
+    def forget_all_but(self, nodes: Iterable[str]) -> None:
         """Forget every node but these."""
         for gone in set(self._counts) - set(nodes):
             del self._counts[gone], self._rows[gone]

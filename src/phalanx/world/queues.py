@@ -166,7 +166,7 @@ class Queues:
         filled = np.broadcast_to(~table.leaf[:, None], more.shape)
         more = sum_up(more, table.parent, table.depth, filled)
         using = table.allocated + np.minimum(more, SUM_MAX - table.allocated)
-        self.usage.hold([queue.name for queue in table.queues], using)
+        self.usage.correct([queue.name for queue in table.queues], using)
 
     def remember(self, memory: Memory | None) -> None:
         """Remember what is used from now on; None: no longer. Another window or half-life starts anew."""

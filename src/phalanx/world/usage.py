@@ -61,7 +61,7 @@ class Usage:
         self._ahead = max(self._ahead, self._time - now)
         self._advance(now + self._ahead)
         rows = self._rows(names)
-        self.hold(names, using)
+        self.correct(names, using)
         self._having = having.astype(np.float64)
         weight = self._weights()
         total = (self._total * weight).sum(axis=-1)
@@ -70,7 +70,7 @@ class Usage:
         bounded: Float = np.minimum(share, 1.0)
         return bounded
 
-    def hold(self, names: Sequence[str], using: Int) -> None:
+    def correct(self, names: Sequence[str], using: Int) -> None:
         """Correct what is used since the last sample: a decision was made on it."""
         self._using = np.zeros(self._using.shape)
         self._using[self._rows(names)] = using

@@ -9,11 +9,12 @@ import numpy as np
 from phalanx.engine.eviction.budgets import affords_together
 from phalanx.engine.eviction.candidates import Candidates, may_leave
 from phalanx.engine.eviction.hopeless import not_enough
-from phalanx.engine.eviction.prefix import Room, Steps, carry_out
+from phalanx.engine.eviction.making_room import MakingRoom
+from phalanx.engine.eviction.prefix import Room, carry_out
 from phalanx.engine.eviction.relocation import movable, relocate
 from phalanx.engine.eviction.reprieve import reprieve
 from phalanx.engine.eviction.rights import claimed_by, entitled
-from phalanx.engine.eviction.search import Search
+from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.eviction.subset_search import SubsetSearch
 from phalanx.engine.eviction.subsets import subset_table
 from phalanx.engine.placement.place import objection, places_later, request_of
@@ -54,9 +55,11 @@ class Consolidate:
                 found |= (gangs.queue[units.gang] != alone) & ~entitled(session, units)
             return found
 
-        Search(session, policy, self.name, self._attempt, hopeless).run()
+        MakingRoom(session, policy, self.name, self._attempt, hopeless).run()
 
-    def _attempt(self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, steps: Steps) -> bool:
+    def _attempt(
+        self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, budget: SearchBudget
+    ) -> bool:
         """Make room for one unit, if there is room enough in all and only its pieces lie apart."""
         start, why = session.checkpoint(), "moved together with others, so that it fits"
         session.drop_promise(unit.tasks)
@@ -67,7 +70,7 @@ class Consolidate:
             return False
         mine = self._mine(session, policy, candidates, unit)
         for victims in self._choices(session, unit, candidates, mine):
-            if not steps.take():
+            if not budget.take():
                 break
             session.evict(candidates.tasks_of(victims))
             places = places_later(session, policy, unit)
@@ -79,8 +82,8 @@ class Consolidate:
             if room.victims and relocate(session, policy, candidates.tasks_of(room.victims)):
                 return True
             session.rollback(start)
-        table = subset_table(session, policy, unit, candidates, mine, steps)
-        return table is not None and SubsetSearch(session, policy, candidates, table, steps, self.name, why).by_moving(
+        table = subset_table(session, policy, unit, candidates, mine, budget)
+        return table is not None and SubsetSearch(session, policy, candidates, table, budget, self.name, why).by_moving(
             np.ones(len(mine), np.bool_), None, self._most(session)
         )
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates, may_follow, may_leave
 from phalanx.engine.eviction.hopeless import nobody_below
-from phalanx.engine.eviction.prefix import Steps, carry_out, make_room
+from phalanx.engine.eviction.making_room import MakingRoom
+from phalanx.engine.eviction.prefix import carry_out, make_room
 from phalanx.engine.eviction.rights import claimed_back, claimed_by
-from phalanx.engine.eviction.search import Search
+from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.eviction.subset_search import SubsetSearch
 from phalanx.engine.eviction.subsets import subset_table
 from phalanx.engine.placement.copies import by_amounts
@@ -34,31 +35,33 @@ class Preempt:
         """Try every unit that still waits, in order."""
         claimed = claimed_by(session)
 
-        def attempt(session: Session, policy: Policy, unit: Unit, candidates: Candidates, steps: Steps) -> bool:
+        def attempt(session: Session, policy: Policy, unit: Unit, candidates: Candidates, budget: SearchBudget) -> bool:
             start = session.checkpoint()
-            made = self._attempt(session, policy, unit, candidates, steps)
+            made = self._attempt(session, policy, unit, candidates, budget)
             if made and claimed_back(session, unit, claimed):
                 session.rollback(start)
                 return False
             return made
 
-        Search(session, policy, self.name, attempt, nobody_below).run()
+        MakingRoom(session, policy, self.name, attempt, nobody_below).run()
 
-    def _attempt(self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, steps: Steps) -> bool:
+    def _attempt(
+        self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, budget: SearchBudget
+    ) -> bool:
         """Make room for one unit."""
         below, why = self._below(session, policy, unit, candidates), self._why(session, unit)
         if not len(below):
             return False
-        room = make_room(session, policy, unit, candidates, self._line(session, candidates, below, steps), steps)
+        room = make_room(session, policy, unit, candidates, self._line(session, candidates, below, budget), budget)
         if room is not None:
             carry_out(session, policy, unit, room, candidates, self.name, why)
             return True
         if self._all_were_tried(session, policy, unit, candidates, below):
             return False
         # The first candidates may use up a budget without helping; tasks of several shapes may block each other.
-        table = subset_table(session, policy, unit, candidates, below, steps)
+        table = subset_table(session, policy, unit, candidates, below, budget)
         return table is not None and SubsetSearch(
-            session, policy, candidates, table, steps, self.name, why
+            session, policy, candidates, table, budget, self.name, why
         ).by_eviction(lambda _: True)
 
     def _all_were_tried(self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, below: Int) -> bool:
@@ -78,9 +81,9 @@ class Preempt:
         safe = candidates.is_minimum & (snapshot.now < table.started[candidates.gang] + runtime)
         return np.flatnonzero(mask & ~safe)
 
-    def _line(self, session: Session, candidates: Candidates, below: Int, steps: Steps) -> Iterator[int]:
+    def _line(self, session: Session, candidates: Candidates, below: Int, budget: SearchBudget) -> Iterator[int]:
         for one in below.tolist():
-            if not steps.take():
+            if not budget.take():
                 return
             if may_follow(session, candidates, one):
                 yield one

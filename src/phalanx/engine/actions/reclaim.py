@@ -8,11 +8,12 @@ import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates, by_queue, may_follow, may_leave, whole_without
 from phalanx.engine.eviction.hopeless import nothing_to_reclaim
+from phalanx.engine.eviction.making_room import MakingRoom
 from phalanx.engine.eviction.orderings import helpful_lines, helps_of, most_helpful
-from phalanx.engine.eviction.prefix import Room, Steps, carry_out, make_room
+from phalanx.engine.eviction.prefix import Room, carry_out, make_room
 from phalanx.engine.eviction.relocation import movable, relocate, within_limits
 from phalanx.engine.eviction.rights import Claim, JointClaim, Reclaimed, claim_of
-from phalanx.engine.eviction.search import Search
+from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.eviction.subset_search import SubsetSearch
 from phalanx.engine.eviction.subsets import SUBSET_MAX, subset_table
 from phalanx.engine.plugin import QueueOrder
@@ -35,9 +36,11 @@ class Reclaim:
     def run(self, session: Session, policy: Policy) -> None:
         """Try every unit that still waits, in order."""
         # An attempt asks for the same rights, so that thousands of claims do not look at everybody after each other.
-        Search(session, policy, self.name, self._attempt, nothing_to_reclaim, patience=1).run()
+        MakingRoom(session, policy, self.name, self._attempt, nothing_to_reclaim, refusals_max=1).run()
 
-    def _attempt(self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, steps: Steps) -> bool:
+    def _attempt(
+        self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, budget: SearchBudget
+    ) -> bool:
         """Make room for one unit."""
         claim = claim_of(session, unit)
         if not session.snapshot.queues.resources or not claim.entitled():
@@ -49,7 +52,7 @@ class Reclaim:
             return False
         orders = tuple(plugin for plugin in policy.queue_orders if getattr(plugin, "finds_victims", False))
         fair = (victim for victim, _ in by_queue(session, orders, candidates, np.flatnonzero(mask)))
-        search = _Claiming(session, policy, unit, candidates, steps, claim, orders)
+        search = _Claiming(session, policy, unit, candidates, budget, claim, orders)
         if self._along(search, self._legal(search, fair, Reclaimed(claim, in_order=True))):
             return True
         # The fair order may use up what may be reclaimed and make no room: then the most helpful candidates come first.
@@ -72,7 +75,7 @@ class Reclaim:
             if (side := search.claim.diverging(queue)) and not self._protected(session, candidates, victim, side[1])
         }
         some = np.array(list(sides), np.int64)
-        table = subset_table(session, search.policy, search.unit, candidates, some, search.steps)
+        table = subset_table(session, search.policy, search.unit, candidates, some, search.budget)
         if table is None:
             return False
         together = JointClaim(search.claim, search.orders)
@@ -82,16 +85,16 @@ class Reclaim:
             return together.may_take([sides[victim] for victim in victims], candidates.gives[victims])
 
         why = self._why(session, search.unit)
-        subsets = SubsetSearch(session, search.policy, candidates, table, search.steps, self.name, why)
+        subsets = SubsetSearch(session, search.policy, candidates, table, search.budget, self.name, why)
         may_move = movable(session, candidates)[table.chosen]
         most = len(session.snapshot.running)
         return subsets.by_eviction(legal) or (self.moving and subsets.by_moving(may_move, legal, most))
 
     def _along(self, search: "_Claiming", line: Iterator[int]) -> bool:
         """Make room for one unit with victims of one line."""
-        session, candidates, steps = search.session, search.candidates, search.steps
+        session, candidates, budget = search.session, search.candidates, search.budget
         search.moved.clear()
-        room = make_room(session, search.policy, search.unit, candidates, line, steps)
+        room = make_room(session, search.policy, search.unit, candidates, line, budget)
         if room is None:
             return False
         why = self._why(session, search.unit)
@@ -117,7 +120,7 @@ class Reclaim:
         # Only candidates that are not needed for the places are spared again.
         for victim in reversed([victim for victim in room.front if victim not in room.victims]):
             fewer = [other for other in victims if other != victim]
-            if whole_without(candidates, fewer, victim) and steps.take():
+            if whole_without(candidates, fewer, victim) and budget.take():
                 session.rollback(start)
                 if carried_out(fewer):
                     victims = fewer
@@ -136,7 +139,7 @@ class Reclaim:
         queues = candidates.queue
         others: list[int] = []
         for victim in line:
-            if not search.steps.take():
+            if not search.budget.take():
                 return
             sides = search.claim.diverging(int(queues[victim]))
             if sides is None or self._protected(session, candidates, victim, sides[1]):
@@ -177,7 +180,7 @@ class _Claiming:
     policy: Policy
     unit: Unit
     candidates: Candidates
-    steps: Steps
+    budget: SearchBudget
     claim: Claim
     orders: tuple[QueueOrder, ...]
     #: Candidates of the line under way that may only be moved.

@@ -57,11 +57,11 @@ class Candidates:
         of, step = steps(self.count[rows])
         return np.asarray(self.first[rows][of] + step)
 
-    def any_of(self, holds: Bool) -> Bool:
-        """Return the candidates of which this holds for some task; `holds` is [resident]."""
-        found: Bool = holds[self.first]
+    def any_of(self, true_of: Bool) -> Bool:
+        """Return the candidates of which this is true of some task; `true_of` is [resident]."""
+        found: Bool = true_of[self.first]
         if len(self.several):
-            added = np.append(0, np.cumsum(holds))
+            added = np.append(0, np.cumsum(true_of))
             first = self.first[self.several]
             found[self.several] = added[first + self.count[self.several]] > added[first]
         return found
@@ -110,7 +110,7 @@ def may_leave(session: Session, policy: Policy, unit: Unit) -> Bool:
     barred |= session.once("beyond budgets", lambda: table.budget == OVERBUDGETED, static=True)
     if len(table) > table.running:
         # A promise that was given up, or has landed, in this cycle is there no more.
-        there = np.where(session.given_up > 0, -1, session.promise)
+        there = np.where(session.released > 0, -1, session.promise)
         promised = table.task[table.running :]
         barred[table.running :] |= there[promised] != table.node[table.running :]
     for plugin in policy.victims:

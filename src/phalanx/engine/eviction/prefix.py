@@ -12,6 +12,7 @@ import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates
 from phalanx.engine.eviction.reprieve import reprieve
+from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.placement.place import objection, places_later, request_of
 from phalanx.engine.placement.settle import settle, together
 from phalanx.engine.policy import Policy
@@ -19,22 +20,6 @@ from phalanx.engine.session.entries import Promised
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Unit
-
-
-@dataclass(slots=True)
-class Steps:
-    """How much a search may still do. A step is one candidate looked at or one placement tried, on any machine."""
-
-    left: int
-    stopped: bool = False
-    taken: int = 0
-
-    def take(self, count: int = 1) -> bool:
-        """Take a step, or so many; tell whether there were as many left."""
-        self.left -= count
-        self.taken += count
-        self.stopped = self.stopped or self.left < 0
-        return not self.stopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +33,7 @@ class Room:
 
 
 def make_room(
-    session: Session, policy: Policy, unit: Unit, candidates: Candidates, line: Iterator[int], steps: Steps
+    session: Session, policy: Policy, unit: Unit, candidates: Candidates, line: Iterator[int], budget: SearchBudget
 ) -> Room | None:
     """Find victims along the line and places for the unit; leave no trace."""
     start = session.checkpoint()
@@ -56,18 +41,18 @@ def make_room(
     short, length, more = 0, 1, True
     places: list[Promised] | None = None
     while more:
-        while len(front) < length and (more := (found := next(line, None)) is not None and steps.take()):
+        while len(front) < length and (more := (found := next(line, None)) is not None and budget.take()):
             assert found is not None
             session.evict(candidates.tasks(found))
             front.append(found)
-        if len(front) > short and steps.take() and (places := places_later(session, policy, unit)) is not None:
+        if len(front) > short and budget.take() and (places := places_later(session, policy, unit)) is not None:
             break
         short, length = len(front), 2 * length
     else:
         session.rollback(start)
         return None
     enough = len(front)
-    while enough - short > 1 and steps.take():
+    while enough - short > 1 and budget.take():
         middle = (short + enough) // 2
         session.rollback(start)
         session.evict(candidates.tasks_of(front[:middle]))
@@ -80,7 +65,7 @@ def make_room(
     assert places is not None, "the loop above ends with places or not here"
     front = front[:enough]
     room = Room(reprieve(session, policy, unit, candidates, front, places), places, front)
-    room = _spare_more(session, policy, unit, candidates, room, steps)
+    room = _spare_more(session, policy, unit, candidates, room, budget)
     return Room(_with_bounds(session, policy, unit, candidates, front, room.victims), room.places, front)
 
 
@@ -94,12 +79,16 @@ def carry_out(
     if only_promises and settle(session, policy, unit, together(room.places), When.NOW):
         return
     # A loop over the shapes of one unit.
-    for kept in room.places:
-        shape = int(session.snapshot.tasks.shape[kept.tasks[0]])
-        session.take(request_of(session, unit.gang, shape, len(kept.nodes), When.LATER), kept.tasks, kept.nodes)
+    for promised in room.places:
+        shape = int(session.snapshot.tasks.shape[promised.tasks[0]])
+        session.take(
+            request_of(session, unit.gang, shape, len(promised.nodes), When.LATER), promised.tasks, promised.nodes
+        )
 
 
-def _spare_more(session: Session, policy: Policy, unit: Unit, candidates: Candidates, room: Room, steps: Steps) -> Room:
+def _spare_more(
+    session: Session, policy: Policy, unit: Unit, candidates: Candidates, room: Room, budget: SearchBudget
+) -> Room:
     """Return room with fewer victims, if other places need fewer: half of them at a time, then half of that."""
     if len(room.victims) < 2 or not _more_than_enough(session, unit, candidates, room.victims):
         return room
@@ -111,7 +100,7 @@ def _spare_more(session: Session, policy: Policy, unit: Unit, candidates: Candid
         leaving = {int(candidates.gang[one]) for one in room.victims if candidates.is_minimum[one] and one not in group}
         back = {one for one in group if int(candidates.gang[one]) not in leaving}
         fewer = [one for one in room.victims if one not in back]
-        if back and len(fewer) < len(room.victims) and steps.take():
+        if back and len(fewer) < len(room.victims) and budget.take():
             session.evict(candidates.tasks_of(fewer))
             places = places_later(session, policy, unit)
             session.rollback(start)

@@ -23,7 +23,7 @@ def reprieve(
 ) -> list[int]:
     """Return the victims that the places need; those that would leave last are spared first."""
     table = session.residents
-    nodes = distinct(np.concatenate([kept.nodes for kept in places]))
+    nodes = distinct(np.concatenate([promised.nodes for promised in places]))
     lack, worth = _lack(session, unit, places, nodes)
     #: [node]: its place among the nodes with places. On others nobody counts what is given.
     at = np.full(len(session.snapshot.nodes), -1)
@@ -73,8 +73,8 @@ def _lack(session: Session, unit: Unit, places: list[Promised], nodes: Int) -> t
     snapshot, table, shapes = session.snapshot, session.residents, session.snapshot.tasks.shape
     request = request_of(session, unit.gang, int(shapes[unit.tasks[0]]), when=When.LATER)
     asked = np.zeros((len(nodes), len(snapshot.axis)), np.int64)
-    for kept in places:
-        np.add.at(asked, np.searchsorted(nodes, kept.nodes), snapshot.requests[shapes[kept.tasks]])
+    for promised in places:
+        np.add.at(asked, np.searchsorted(nodes, promised.nodes), snapshot.requests[shapes[promised.tasks]])
     there = session.spare_amounts(request if session.reservation is None else replace(request, beside=False))
     lack = asked - there[nodes]
     reservation, slack = session.reservation, session.ledger.books().slack
@@ -93,8 +93,8 @@ def _amounts_decide(session: Session, policy: Policy, unit: Unit, places: list[P
     """Tell whether amounts alone decide which victims are needed: no other filter and no veto has a say here."""
     shapes = session.snapshot.tasks.shape
     return not policy.judges_singly and all(
-        by_amounts(session, policy, request_of(session, unit.gang, int(shapes[kept.tasks[0]]), when=When.LATER))
-        for kept in places
+        by_amounts(session, policy, request_of(session, unit.gang, int(shapes[promised.tasks[0]]), when=When.LATER))
+        for promised in places
     )
 
 

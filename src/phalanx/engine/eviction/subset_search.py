@@ -10,8 +10,9 @@ from typing import TypeAlias
 import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates
-from phalanx.engine.eviction.prefix import Room, Steps, carry_out
+from phalanx.engine.eviction.prefix import Room, carry_out
 from phalanx.engine.eviction.relocation import relocate, within_limits
+from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.eviction.subsets import SubsetTable
 from phalanx.engine.placement.place import places_later
 from phalanx.engine.placement.settle import settle, together
@@ -38,10 +39,10 @@ class SubsetSearch:
     policy: Policy
     candidates: Candidates
     table: SubsetTable
-    steps: Steps
+    budget: SearchBudget
     action: str
     why: str
-    trials: Steps = field(default_factory=lambda: Steps(TRIALS))
+    trials: SearchBudget = field(default_factory=lambda: SearchBudget(TRIALS))
 
     def by_eviction(self, legal: Legal) -> bool:
         """Evict a set that is legal and makes room."""
@@ -99,11 +100,11 @@ class SubsetSearch:
     def _packed(self, leaving: Bool, moved: Bool) -> dict[int, Int] | None:
         """Pack, and let the search pay for every look."""
         found, looks = self.table.packed(leaving, moved)
-        self.steps.take(looks // LOOKS_OF_A_STEP)
+        self.budget.take(looks // LOOKS_OF_A_STEP)
         return found
 
     def _another(self) -> bool:
-        return self.trials.take() and self.steps.take()
+        return self.trials.take() and self.budget.take()
 
     def _evicted(self, leaving: Bool) -> bool:
         session, unit, victims = self.session, self.table.unit, self._victims(leaving)

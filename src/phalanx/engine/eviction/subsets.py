@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates
-from phalanx.engine.eviction.prefix import Steps
+from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.kernels.packing import pack
 from phalanx.engine.placement.copies import caps
 from phalanx.engine.placement.place import request_of
@@ -83,10 +83,10 @@ class SubsetTable:
 
 
 def subset_table(
-    session: Session, policy: Policy, unit: Unit, candidates: Candidates, chosen: Int, steps: Steps
+    session: Session, policy: Policy, unit: Unit, candidates: Candidates, chosen: Int, budget: SearchBudget
 ) -> SubsetTable | None:
     """Return the table of these candidates; None: they are too many, on too many nodes, or of no help at all."""
-    if not 0 < len(chosen) <= SUBSET_MAX or steps.stopped:
+    if not 0 < len(chosen) <= SUBSET_MAX or budget.stopped:
         return None
     snapshot, table = session.snapshot, session.residents
     tasks = candidates.tasks_of(chosen.tolist())
@@ -98,7 +98,7 @@ def subset_table(
     now = session.spare_amounts(replace(mine, beside=False))[:, columns]
     theirs = np.unique(table.node[tasks])
     cells = len(theirs) * 2 ** len(chosen)
-    if cells > CELLS or not steps.take(1 + cells // CELLS_OF_A_STEP):
+    if cells > CELLS or not budget.take(1 + cells // CELLS_OF_A_STEP):
         return None
     requests = [Request(shape, gang=unit.gang, when=When.LATER) for shape in shapes.tolist()]
     room = np.array([caps(session, policy, request, tasks) for request in requests])

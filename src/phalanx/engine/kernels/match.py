@@ -3,7 +3,7 @@
 import numpy as np
 
 from phalanx.model.axis import Bool
-from phalanx.model.selectors import NodeTerm, Requirement, holds
+from phalanx.model.selectors import NodeTerm, Requirement, satisfied
 from phalanx.model.snapshot import NodeTable
 
 
@@ -24,9 +24,11 @@ def _label_mask(nodes: NodeTable, requirement: Requirement) -> Bool:
     domains = nodes.domains(requirement.key)
     if requirement.operator in {"In", "NotIn"}:
         # Looked up, not compared with each value: a hostname label has as many values as there are nodes.
-        held = np.zeros(len(domains.names) + 1, np.bool_)
-        held[[domains.number[value] for value in requirement.values if value in domains.number]] = True
-        return held[domains.of_node] if requirement.operator == "In" else ~held[domains.of_node]
-    table = np.array([*(holds(requirement, name) for name in domains.names), holds(requirement, None)], np.bool_)
+        listed = np.zeros(len(domains.names) + 1, np.bool_)
+        listed[[domains.number[value] for value in requirement.values if value in domains.number]] = True
+        return listed[domains.of_node] if requirement.operator == "In" else ~listed[domains.of_node]
+    table = np.array(
+        [*(satisfied(requirement, name) for name in domains.names), satisfied(requirement, None)], np.bool_
+    )
     mask: Bool = table[domains.of_node]
     return mask

@@ -22,14 +22,14 @@ def pack(space: Int, asks: Int, counts: Int, caps: Int, looks: int) -> tuple[lis
     share = (asks / np.maximum(space.max(axis=0, initial=1), 1)).max(axis=1, initial=0.0)
     order = [kind for kind in np.argsort(-share, kind="stable").tolist() if counts[kind]]
     wanted = [[(at, amount) for at, amount in enumerate(ask) if amount] for ask in asks.tolist()]
-    search = _Search(space.tolist(), order, wanted, counts.tolist(), caps.tolist(), looks)
+    search = _Packing(space.tolist(), order, wanted, counts.tolist(), caps.tolist(), looks)
     found: list[list[int]] = [[] for _ in wanted]
     fine = search.from_kind(0, found)
     return found if fine else None, looks - search.looks
 
 
 @dataclass(slots=True)
-class _Search:
+class _Packing:
     """Plain numbers: a look at one node costs less so than any array."""
 
     left: list[list[int]]

@@ -33,11 +33,11 @@ def request_of(session: Session, gang: int, shape: int, count: int = 1, when: Wh
 
 def _fills_gap(session: Session, gang: int) -> bool:
     """Tell whether a gang that starts now is expected to be gone when the reserved place is needed, or gets it."""
-    kept = session.reservation
-    if kept is None or kept.gang == gang:
-        return kept is not None
+    reservation = session.reservation
+    if reservation is None or reservation.gang == gang:
+        return reservation is not None
     runtime = session.snapshot.gangs.gangs[gang].expected_runtime
-    return runtime is not None and session.snapshot.now + runtime <= kept.start
+    return runtime is not None and session.snapshot.now + runtime <= reservation.start
 
 
 def score(session: Session, policy: Policy, request: Request, nodes: Int, taken: Int) -> Int:

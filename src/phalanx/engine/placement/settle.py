@@ -36,4 +36,6 @@ def settle(session: Session, policy: Policy, unit: Unit, taken: Taken, when: Whe
 
 def together(places: Sequence[Promised]) -> Taken:
     """Return the places of all shapes of a unit as one value."""
-    return Taken(np.concatenate([kept.tasks for kept in places]), np.concatenate([kept.nodes for kept in places]))
+    return Taken(
+        np.concatenate([promised.tasks for promised in places]), np.concatenate([promised.nodes for promised in places])
+    )

@@ -97,12 +97,14 @@ class ResourceFit(Plugin):
             total = snapshot.nodes.allocatable[nodes, column]
             small = left & (total < ask[column])
             # Enough is free, but promised to pods that are not there yet.
-            kept = left & ~small & (spare < ask[column]) & (session.ledger.books().free[nodes, column] >= ask[column])
-            short = left & ~small & ~kept & (spare < ask[column])
-            left &= ~(small | short | kept)
-            if kept.any():
+            promised = (
+                left & ~small & (spare < ask[column]) & (session.ledger.books().free[nodes, column] >= ask[column])
+            )
+            short = left & ~small & ~promised & (spare < ask[column])
+            left &= ~(small | short | promised)
+            if promised.any():
                 whom = "pods nominated there" if session.reservation is None else "the gang that has the reservation"
-                counts[f"keeping {names[column]} for {whom}"] += int(kept.sum())
+                counts[f"keeping {names[column]} for {whom}"] += int(promised.sum())
             if short.any():
                 best = np.flatnonzero(short)[np.argmax(spare[short])]
                 free, of = (written(int(max(v, 0)), names[column]) for v in (spare[best], total[best]))

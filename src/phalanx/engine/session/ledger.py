@@ -93,10 +93,10 @@ class Ledger:
             for shape, where in places:
                 rows = column.rows(where)
                 np.add.at(later, rows[rows >= 0], -column.footprint[shape])
-            kept = np.unique(column.rows(nodes))
-            kept = kept[kept >= 0]
+            rows = np.unique(column.rows(nodes))
+            rows = rows[rows >= 0]
             slack = np.full(later.shape, np.int64(2**62), order="F")
-            slack[kept] = later[kept]
+            slack[rows] = later[rows]
             books.slack = slack
         self._journal.renew()
 

@@ -107,16 +107,16 @@ def _promised(snapshot: Snapshot, units: Units, promise: Int) -> tuple[Int, Int,
     for index in chosen.tolist():
         mine = units.unit(index).tasks
         gang = int(units.gang[index])
-        kept = bool((promise[mine] >= 0).all())
+        whole = bool((promise[mine] >= 0).all())
         if gang != last:
             last, complete = gang, True
             minimum.append(0)
         if not units.growth[index]:
-            complete = kept and not gangs.running[gang]
+            complete = whole and not gangs.running[gang]
             if complete:
                 minimum[-1] = len(mine)
                 tasks.append(mine)
-        elif kept and complete:
+        elif whole and complete:
             tasks.append(mine)
     found = np.concatenate([nobody, *tasks])
     owner = snapshot.tasks.gang[found]

@@ -48,7 +48,7 @@ class Session:
     #: [task]: the node row that is promised to it, or -1.
     promise: Int
     #: [task]: 1 where a promise that it had was given up in this cycle: nobody takes that over as well.
-    given_up: Int
+    released: Int
     #: [task]: 1 where its promise may be taken over in this cycle: it lands last, if it is still its own then.
     disputed: Int
     #: [gang]: 1 where a task of it got a place in this cycle.
@@ -91,7 +91,7 @@ class Session:
             queues=QueueBooks(snapshot, journal),
             shares=np.zeros_like(snapshot.queues.quota) if shares is None else shares,
             place=np.full(len(tasks), -1, np.int64), promise=tasks.nominated.copy(),
-            given_up=np.zeros(len(tasks), np.int64),
+            released=np.zeros(len(tasks), np.int64),
             disputed=np.zeros(len(tasks), np.int64),
             served=np.zeros(len(snapshot.gangs), np.int64),
             evicted=np.zeros(len(snapshot.running) + len(promised), np.int64),
@@ -206,7 +206,7 @@ class Session:
         """Give up promises by a decision of its own, and note why."""
         self.drop_promise(tasks)
         self.write(self.place, tasks, -1)
-        self.write(self.given_up, tasks, 1)
+        self.write(self.released, tasks, 1)
         self.log.append(Released(tasks, reason))
 
     def evict(self, residents: Int) -> None:

@@ -18,7 +18,7 @@ from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Code, Reason
 
 #: After so many refusals in one state of the books, every kind is looked at: then most of a backlog is passed over.
-PATIENCE = 8
+REFUSALS = 8
 
 
 class Allocation:
@@ -42,7 +42,7 @@ class Allocation:
         # Whether a gang grows depends on whether its minimum was placed, so only what has no growth is decided in bulk.
         single = (gangs.count[units.gang] == 1) | units.growth
         self._bulk = (self._kinds != ALONE) & (units.count == 1) & single
-        self._walk = Walk(session, take_turns(session, policy, units, only), self._kinds, self._hopeless, PATIENCE)
+        self._walk = Walk(session, take_turns(session, policy, units, only), self._kinds, self._hopeless, REFUSALS)
 
     def run(self) -> None:
         """Decide all of them."""

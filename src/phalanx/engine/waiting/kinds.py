@@ -39,9 +39,9 @@ def kinds_of(session: Session, units: Units, readings: Int, plain: Bool, *more: 
 
 def fills_gap(session: Session, gangs: Int) -> Bool:
     """Return which gangs, started now, are expected to be gone when the reserved place is needed, or get it."""
-    kept = session.reservation
-    if kept is None:
+    reservation = session.reservation
+    if reservation is None:
         return np.zeros(len(gangs), np.bool_)
     runtime = session.snapshot.gangs.expected_runtime[gangs]
-    found: Bool = (session.snapshot.now + runtime <= kept.start) | (gangs == kept.gang)
+    found: Bool = (session.snapshot.now + runtime <= reservation.start) | (gangs == reservation.gang)
     return found

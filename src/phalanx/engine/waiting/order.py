@@ -51,13 +51,13 @@ def tasks_of(units: Units, chosen: Int) -> tuple[Int, Int]:
     return units.rows[units.first[chosen][of] + step], of
 
 
-def all_of(units: Units, holds: Bool) -> Bool:
-    """Return the units of which this holds for every task; `holds` is [task]. Never for one without tasks."""
-    lacking = np.append(0, np.cumsum(~holds[units.rows]))
+def all_of(units: Units, true_of: Bool) -> Bool:
+    """Return the units of which this is true of every task; `true_of` is [task]. Never for one without tasks."""
+    lacking = np.append(0, np.cumsum(~true_of[units.rows]))
     found: Bool = (units.count > 0) & (lacking[units.first + units.count] == lacking[units.first])
     return found
 
 
-def none_of(units: Units, holds: Bool) -> Bool:
-    """Return the units of which this holds for no task. Never for one without tasks."""
-    return all_of(units, ~holds)
+def none_of(units: Units, true_of: Bool) -> Bool:
+    """Return the units of which this is true of no task. Never for one without tasks."""
+    return all_of(units, ~true_of)

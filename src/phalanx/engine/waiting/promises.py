@@ -13,12 +13,10 @@ from phalanx.engine.session.units import Taken, Unit, Units
 from phalanx.engine.waiting.order import all_of, none_of, waiting_units
 from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Code, Reason
-
-#: So long after a place was promised, and with nothing leaving its node any more, the promise is given up.
-PATIENCE = 600.0
+from phalanx.model.snapshot import NOMINATION_DEADLINE
 
 
-def review(session: Session, policy: Policy) -> None:
+def release_invalid(session: Session, policy: Policy) -> None:
     """Give up the promises that no longer serve: their gangs are placed, or have room made for them, anew."""
     snapshot, tasks = session.snapshot, session.snapshot.tasks
     promised = np.flatnonzero(session.promise >= 0)
@@ -139,7 +137,7 @@ def not_yet(session: Session, policy: Policy, units: Units) -> Bool:
     return found & none_of(units, roomy[tasks])
 
 
-def keep(session: Session, policy: Policy, units: Units) -> None:
+def renew(session: Session, policy: Policy, units: Units) -> None:
     """Let units keep the places that are promised to them: nobody makes room for them elsewhere.
 
     The places are charged to them already, and so are their queues: it is only noted that they need no other.
@@ -157,14 +155,14 @@ def keep(session: Session, policy: Policy, units: Units) -> None:
         session.log.append(Promised(mine, session.promise[mine]))
 
 
-def give_up(session: Session, units: Units) -> None:
+def release_unused(session: Session, units: Units) -> None:
     """Give up promises of gangs for which there is no room any more, not even later; and those that nobody takes.
 
     A gang that is held for a reason of its own (a gate, missing members) keeps its promise until its time is over.
     """
     snapshot, tasks = session.snapshot, session.snapshot.tasks
     held = {int(units.gang[index]) for index in units.holds}
-    late = (session.promise >= 0) & (snapshot.now - tasks.nominated_since >= PATIENCE)
+    late = (session.promise >= 0) & (snapshot.now - tasks.nominated_since >= NOMINATION_DEADLINE)
     late &= ~np.append(snapshot.nodes.leaving.any(axis=1), False)[session.promise]
     left = np.flatnonzero((session.promise >= 0) & ((session.place < 0) | late))
     # A loop over the gangs with promises that were not kept, which are few.

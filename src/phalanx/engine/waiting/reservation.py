@@ -37,13 +37,13 @@ def reserve(session: Session, policy: Policy, unit: Unit) -> bool:
     if places is None:
         return False
     table, shape = session.residents, session.snapshot.tasks.shape
-    kept = Reservation(unit.gang, float(moments[high]), ends > moments[high])
-    gone = known[ends[known] <= kept.start]
+    reservation = Reservation(unit.gang, float(moments[high]), ends > moments[high])
+    gone = known[ends[known] <= reservation.start]
     session.ledger.reserve(
         (table.shape[gone], table.node[gone]), [(int(shape[entry.tasks[0]]), entry.nodes) for entry in places]
     )
-    session.reservation = kept
-    minutes = (kept.start - session.snapshot.now) / 60
+    session.reservation = reservation
+    minutes = (reservation.start - session.snapshot.now) / 60
     what = "a place is" if len(unit.tasks) == 1 else f"{len(unit.tasks)} places are"
     session.note(unit.gang, f"{what} kept for it, and it starts in {minutes:.0f} min if all ends as expected")
     return True
@@ -54,13 +54,13 @@ def withdraw(session: Session, policy: Policy) -> None:
 
     Nothing else would bring these gangs up again before those places are free.
     """
-    kept = session.reservation
-    if kept is None or not session.served[kept.gang]:
+    reservation = session.reservation
+    if reservation is None or not session.served[reservation.gang]:
         return
     session.reservation = None
     session.ledger.unreserve()
     units = waiting_units(session, policy)
-    open_ = none_of(units, (session.place >= 0) | (session.disputed > 0)) & (units.gang != kept.gang)
+    open_ = none_of(units, (session.place >= 0) | (session.disputed > 0)) & (units.gang != reservation.gang)
     open_[list(units.holds)] = False
     for gang in units.gang[open_].tolist():
         session.reasons.pop(gang, None)

@@ -24,18 +24,18 @@ class Walk:
         turns: Turns,
         kinds: Int,
         hopeless: Callable[[], Bool],
-        patience: int = 0,
+        refusals_max: int = 0,
     ) -> None:
         """Walk along `turns`. `kinds` is [unit].
 
         `hopeless` returns [unit]: who need not be tried in this state of the books. It is asked after so many refusals
-        in one state (`patience`; 0: at once), since it looks at everybody.
+        in one state (`refusals_max`; 0: at once), since it looks at everybody.
         """
         self._session = session
         self._turns = turns
         self._kinds = kinds
         self._hopeless = hopeless
-        self._patience = patience
+        self._refusals_max = refusals_max
         self._refused = np.zeros(len(kinds), np.bool_)
         self._refusals = 0
         #: No state of a session has this number.
@@ -72,15 +72,15 @@ class Walk:
             same = self._kinds == kind
             self._refused |= same if among is None else same & among
         self._refusals += 1
-        if self._refusals == self._patience:
+        if self._refusals == self._refusals_max:
             self._refused |= self._hopeless()
 
     def _look(self) -> None:
         if self._version == self._session.version:
             return
         self._version = self._session.version
-        if self._refusals or not self._patience:
+        if self._refusals or not self._refusals_max:
             self._refused[:] = False
         self._refusals = 0
-        if not self._patience:
+        if not self._refusals_max:
             self._refused |= self._hopeless()

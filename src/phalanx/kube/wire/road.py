@@ -12,7 +12,7 @@ from phalanx.kube.wire.answer import Answer, WireError
 from phalanx.kube.wire.connection import Connection
 
 #: Seconds that one of several addresses gets before the next is tried: half of a dual stack may be a black hole.
-PATIENCE = 3.0
+CONNECTS_WITHIN = 3.0
 #: Seconds that the answer of a name server is good for.
 NAMES = 10.0
 _PORTS = {"http": 80, "https": 443}
@@ -78,7 +78,7 @@ class Road:
         *others, last = await self._addresses(url.hostname or "", port)
         for address in others:
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(CONNECTS_WITHIN):
                     return await _connect(make, address, port, secure)
             except ssl.SSLError:
                 raise

@@ -1,4 +1,4 @@
-"""Search: what is common to all actions that make room for waiting units.
+"""Making room: what is common to all actions that make room for waiting units.
 
 No task is evicted where room is being made already: a unit with a promise keeps it, and one that fits into what
 others are about to leave is promised that.
@@ -11,8 +11,8 @@ from typing import TypeAlias
 import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates, candidates_of
-from phalanx.engine.eviction.prefix import Steps
 from phalanx.engine.eviction.rights import claimed_back, claimed_by
+from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.placement.copies import copies, readings
 from phalanx.engine.placement.place import places_later, request_of
 from phalanx.engine.policy import Policy
@@ -21,13 +21,13 @@ from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Unit, Units
 from phalanx.engine.waiting.kinds import ALONE, kinds_of
 from phalanx.engine.waiting.order import none_of, take_turns
-from phalanx.engine.waiting.promises import keep
+from phalanx.engine.waiting.promises import renew
 from phalanx.engine.waiting.walk import Walk
 from phalanx.model.axis import Bool, Int
-from phalanx.model.plan import Search as Report
+from phalanx.model.plan import Search
 
 #: Makes room for one unit, or leaves no trace; tells which.
-Attempt: TypeAlias = Callable[[Session, Policy, Unit, Candidates, Steps], bool]
+Attempt: TypeAlias = Callable[[Session, Policy, Unit, Candidates, SearchBudget], bool]
 #: Returns [unit]: units for which an action can make no room in this state of the books, judged all at once.
 Hopeless: TypeAlias = Callable[[Session, Units], Bool]
 
@@ -43,7 +43,7 @@ GOLDEN = 0.6180339887498949
 
 
 @dataclass(slots=True)
-class Search:
+class MakingRoom:
     """Goes through the units that still wait, and makes room for them where that is right."""
 
     session: Session
@@ -52,8 +52,8 @@ class Search:
     attempt: Attempt
     hopeless: Hopeless
     #: After so many attempts in vain in one state of the books it is asked who is hopeless; 0: before the first.
-    patience: int = 0
-    _steps_left: int = field(init=False, default=0)
+    refusals_max: int = 0
+    _budget_left: int = field(init=False, default=0)
     #: Queues in which a unit waits that is within their share.
     _claimed: set[int] = field(init=False, default_factory=set[int])
     #: [unit]: it gets a whole search in this cycle, whatever was searched before.
@@ -62,18 +62,18 @@ class Search:
     def run(self) -> None:
         """Try every unit once, in order."""
         session, policy, units = self.session, self.policy, self.session.units
-        keep(session, policy, units)
+        renew(session, policy, units)
         homeless = none_of(units, session.place >= 0) & session.snapshot.gangs.evicts[units.gang]
         homeless[list(units.holds)] = False
         nobody = not len(session.snapshot.running) and not (session.promise >= 0).any()
         if not homeless.any() or (nobody and not session.snapshot.nodes.leaving.any()):
             return
-        self._steps_left = SEARCHES * policy.search_steps
+        self._budget_left = SEARCHES * policy.search_steps
         self._claimed = claimed_by(session)
         kinds = session.once("kinds of the homeless", lambda: self._kinds(units, homeless))
         self._turn = _turn(session.snapshot.now, kinds, homeless)
         turns = take_turns(session, policy, units, homeless)
-        walk = Walk(session, turns, kinds, lambda: self._hopeless(units, kinds), self.patience)
+        walk = Walk(session, turns, kinds, lambda: self._hopeless(units, kinds), self.refusals_max)
         while len(line := walk.line()):
             count = walk.front(line)
             if not count:
@@ -127,23 +127,23 @@ class Search:
             return True
         session, policy = self.session, self.policy
         most = policy.search_steps
-        granted = most if turn else max(min(most, self._steps_left), most // PART)
-        steps = Steps(granted)
-        found = self.attempt(session, policy, unit, candidates_of(session), steps)
-        self._steps_left -= 0 if turn else steps.taken
+        granted = most if turn else max(min(most, self._budget_left), most // PART)
+        budget = SearchBudget(granted)
+        found = self.attempt(session, policy, unit, candidates_of(session), budget)
+        self._budget_left -= 0 if turn else budget.taken
         name = session.snapshot.gangs.gangs[unit.gang].key
-        session.searches.append(Report(name, self.action, min(steps.taken, granted), steps.stopped, found))
-        if steps.stopped and not found:
+        session.searches.append(Search(name, self.action, min(budget.taken, granted), budget.stopped, found))
+        if budget.stopped and not found:
             session.note(unit.gang, f"the search for victims ({self.action}) stopped after {granted} steps")
         return found
 
     def _promised(self, unit: Unit) -> bool:
         session, start = self.session, self.session.checkpoint()
         places = places_later(session, self.policy, unit)
-        for kept in places or ():
-            shape = int(session.snapshot.tasks.shape[kept.tasks[0]])
-            request = request_of(session, unit.gang, shape, len(kept.nodes), When.LATER)
-            session.take(request, kept.tasks, kept.nodes)
+        for promised in places or ():
+            shape = int(session.snapshot.tasks.shape[promised.tasks[0]])
+            request = request_of(session, unit.gang, shape, len(promised.nodes), When.LATER)
+            session.take(request, promised.tasks, promised.nodes)
         if places is not None and claimed_back(session, unit, self._claimed):
             session.rollback(start)
             return False
