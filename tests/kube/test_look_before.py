@@ -169,6 +169,28 @@ def test_kinds_that_may_not_be_listed_are_named_or_end_the_plan(plane: ControlPl
     assert err.startswith("phalanx: Node (v1): cannot be listed at /api/v1/nodes: 403 nodes is forbidden: ")
 
 
+def test_what_a_runtime_class_adds_to_a_pod_of_a_file_is_read_from_the_cluster(
+    plane: ControlPlane, tmp_path: Path, capsys: Captured
+) -> None:
+    """Without it all four would fit on one node."""
+    kata = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "kata"}, "handler": "kata"}
+    plane.kubectl("apply", "-f", "-", stdin=json.dumps(kata | {"overhead": {"podFixed": {"cpu": "60"}}}))
+    job = tmp_path / "job.json"
+    items = gang_manifests("boxed", 4)
+    for one in items:
+        one["spec"]["runtimeClassName"] = "kata"
+    job.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    plane.kubectl("delete", "pods", "--all", "--grace-period=0", "--force")
+    command = ["plan", "--live", "-f", str(job), "--kubeconfig"]
+    assert main([*command, str(plane.kubeconfig)]) == 0
+    out, err = capsys.readouterr()
+    assert (err, "  wait  default/boxed  4 pods  never: 4 needed together, 2 fit: " in out) == ("", True), out
+    assert main([*command, str(plane.user("reader"))]) == 0
+    out, err = capsys.readouterr()
+    assert err == "phalanx: left out, because you may not list them: RuntimeClass (node.k8s.io/v1)\n"
+    assert "refused Pod default/boxed-0: spec.runtimeClassName: found 'kata', allowed is " in out
+
+
 def test_gangs_are_shown_to_who_may_see_their_namespace_as_kubectl_phalanx_too(
     plane: ControlPlane, tmp_path: Path, capsys: Captured
 ) -> None:

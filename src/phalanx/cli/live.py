@@ -6,6 +6,7 @@ from typing import Any
 from phalanx.cli.output import Mistake, counted
 from phalanx.dialects import table
 from phalanx.kube.credentials import AccessError
+from phalanx.kube.kinds import RUNTIME_CLASSES
 from phalanx.kube.look import LookError, Sight, gather
 from phalanx.sim.admission import Admission, full_name, mapping
 from phalanx.sim.expand import Owned, is_controller
@@ -17,10 +18,13 @@ _NAMED_MAX = 5
 _KEPT = ("uid", "creationTimestamp")
 
 
-def from_cluster(kubeconfig: str | None, context: str | None) -> tuple[list[Document], Sight]:
-    """Read the cluster once; raise `Mistake` if that cannot be."""
+def from_cluster(
+    kubeconfig: str | None, context: str | None, files: Iterable[Document] = ()
+) -> tuple[list[Document], Sight]:
+    """Read the cluster once, for files on top of it; raise `Mistake` if that cannot be."""
+    also = [RUNTIME_CLASSES] if any(_names_runtime(one.object) for one in files) else []
     try:
-        objects, sight = gather(kubeconfig, context)
+        objects, sight = gather(kubeconfig, context, also)
     except (AccessError, LookError) as error:
         raise Mistake(str(error)) from None
     return [Document(one, CLUSTER) for one in objects], sight
@@ -52,6 +56,11 @@ def _made(cluster: Iterable[Document], files: Iterable[Document]) -> list[str]:
         if is_controller(owner) and owned.has(owner):
             made.append(f"{owner['kind']} {full_name(owner)} ({one.source})")
     return _listed(made, "not expanded, because pods of it are on the cluster")
+
+
+def _names_runtime(one: dict[str, Any]) -> bool:
+    spec = mapping(one, "spec")
+    return "runtimeClassName" in {*spec, *mapping(mapping(spec, "template"), "spec")}
 
 
 def _key(one: dict[str, Any]) -> tuple[str, str]:

@@ -119,7 +119,7 @@ def _lay_on_cluster(wish: Wish, found: Manifests) -> float:
 
     if found.unreadable:
         raise Mistake("\n".join(found.unreadable))
-    cluster, sight = from_cluster(wish.kubeconfig, wish.context)
+    cluster, sight = from_cluster(wish.kubeconfig, wish.context, found.documents)
     found.documents, lines = on_top(cluster, found.documents)
     for line in (*sight.lines, *lines):
         complain(line)

@@ -62,5 +62,7 @@ PODS = watched_kind("", "Pod")
 NODES = watched_kind("", "Node")
 NAMESPACES = watched_kind("", "Namespace")
 BUDGETS = watched_kind("policy", "PodDisruptionBudget")
+#: Not watched: the API server has written what a runtime class costs into every pod that it took.
+RUNTIME_CLASSES = Kind("RuntimeClass", "node.k8s.io/v1", "/apis/node.k8s.io/v1/runtimeclasses", optional=True)
 #: Phalanx keeps the status of its own Queues.
 QUEUES = watched_kind(queues.GROUP, queues.KIND)

@@ -66,9 +66,11 @@ def look(kubeconfig: str | None, context: str | None, world: World, schedulers: 
     return asyncio.run(_look(kubeconfig, context, feed))
 
 
-def gather(kubeconfig: str | None, context: str | None) -> tuple[list[dict[str, Any]], Sight]:
-    """Return every object on which a decision rests, as the server has it."""
-    feed = _Documents(World(), ())
+def gather(
+    kubeconfig: str | None, context: str | None, also: Sequence[Kind] = ()
+) -> tuple[list[dict[str, Any]], Sight]:
+    """Return every object on which a decision rests, as the server has it, and those of other kinds."""
+    feed = _Documents(World(), (), (*watched(), *also))
     sight = asyncio.run(_look(kubeconfig, context, feed))
     return feed.documents, sight
 
