@@ -69,6 +69,49 @@ def test_a_wrong_label_on_a_namespace_holds_its_pods_that_name_no_queue(
     ) in planned(text, tmp_path, capsys)
 
 
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("annotations: {phalanx.dev/gang: train}",
+         "metadata.annotations[phalanx.dev/gang]: is read on pods only, allowed is spec.template.metadata.annotations"),
+        ("labels: {phalanx.dev/queue: a}",
+         "metadata.labels[phalanx.dev/queue]: is read on pods only, allowed is spec.template.metadata.labels"),
+        ("annotations: {phalanx.dev/queue: a}",
+         "metadata.annotations[phalanx.dev/queue]: is read on pods only, allowed is spec.template.metadata.labels"),
+        ("annotations: {phalanx.dev/gnag: a}",
+         "metadata.annotations[phalanx.dev/gnag]: unknown key phalanx.dev/gnag, did you mean phalanx.dev/gang"),
+    ],
+)  # fmt: skip
+def test_a_key_on_a_job_instead_of_its_pods_is_told_with_its_place(
+    keys: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its pods are planned without it: nobody reads it there."""
+    file = tmp_path / "objects.yaml"
+    job = GANG.replace("namespace: ml}", f"namespace: ml, {keys}}}")
+    file.write_text(NODE + job.replace("{ANNOTATIONS}", "{}"))
+    assert main(["plan", "-f", str(file)]) == 0
+    assert capsys.readouterr().err == f"phalanx: Job ml/train: {said} ({file} document 2)\n"
+    assert main(["plan", "-f", str(file), "--strict"]) == 2
+    capsys.readouterr()
+    # Whoever labels everything alike has labelled the pods too.
+    both = '{phalanx.dev/gang: train, phalanx.dev/minimum: "2"}'
+    file.write_text(NODE + GANG.replace("namespace: ml}", f"namespace: ml, annotations: {both}}}").replace(
+        "{ANNOTATIONS}", both))  # fmt: skip
+    assert main(["plan", "-f", str(file), "--strict"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("label", "said"), [
+    ("phalanx.dev/queu", "unknown key phalanx.dev/queu, did you mean phalanx.dev/queue"),
+    ("phalanx.dev/gang", "is read as annotation only, not as label"),
+])  # fmt: skip
+def test_a_wrong_label_on_pods_is_named_with_the_right_one(
+    label: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = GANG.replace("annotations: {ANNOTATIONS}", f"labels: {{{label}: a}}")
+    assert f"held: metadata.labels[{label}]: {said}" in planned(job, tmp_path, capsys)
+
+
 def slips(word: str) -> set[str]:
     """Return every word that leaves a letter out, doubles one, swaps two, or has another one in its place."""
     found = {word + "s", word.replace("-", ""), word.replace("-", "_"), word.title()}

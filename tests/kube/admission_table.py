@@ -53,6 +53,12 @@ def of(kind: str, count: int | None, labels: dict[str, str] | None = None, **ann
     return {"apiVersion": "apps/v1", **head, "spec": {"selector": selector, "template": template, **scale, **more}}
 
 
+def carrying(made: Manifest, annotations: dict[str, str], labels: dict[str, str] | None = None) -> Manifest:
+    """The same with keys of ours on the object itself."""
+    made["metadata"] |= meta(annotations, labels)
+    return made
+
+
 def namespace(**labels: str) -> Manifest:
     given = {P + key.replace("_", "-"): value for key, value in labels.items()}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new", "labels": given}}
@@ -63,6 +69,7 @@ def on(key: str, said: str, at: str = "", place: str = "annotations") -> str:
 
 
 ABOVE = f"allowed is at most {{}}; the parts of a gang of several objects are named with {P}subgroup"
+PODS = "is read on pods only, allowed is"
 JOB, CRON = "spec.template.", "spec.jobTemplate.spec.template."
 
 TABLE: list[tuple[str, Manifest, str]] = [
@@ -127,6 +134,16 @@ TABLE: list[tuple[str, Manifest, str]] = [
     ("a ReplicationController with a bad flag", of("ReplicationController", 1, movable="no"),
      on("movable", "found 'no', allowed is true, false", JOB)),
     ("a DaemonSet of a gang, however many nodes", of("DaemonSet", None, gang="g", minimum="64"), ""),
+    ("a Job that carries the keys of its pods", carrying(of("Job", 2), {"gang": "g", "minimum": "2"}),
+     on("gang", f"{PODS} {JOB}metadata.annotations")),
+    ("a queue on a Deployment", carrying(of("Deployment", 2), {}, {"queue": "a"}),
+     on("queue", f"{PODS} {JOB}metadata.labels", place="labels")),
+    ("a queue as annotation of a CronJob", carrying(of("CronJob", 2), {"queue": "a"}),
+     on("queue", f"{PODS} {CRON}metadata.labels")),
+    ("a slip on a StatefulSet", carrying(of("StatefulSet", 2), {"gnag": "g"}),
+     on("gnag", f"unknown key {P}gnag, did you mean {P}gang")),
+    ("a Job with the keys of its pods on both", carrying(
+        of("Job", 2, {"queue": "a"}, gang="g", minimum="2"), {"gang": "g"}, {"queue": "a"}), ""),
     ("a namespace with a slip", namespace(queu="a"),
      on("queu", f"unknown key {P}queu, did you mean {P}queue", place="labels")),
     ("a namespace with a queue that is no name", namespace(queue="Team_A"),

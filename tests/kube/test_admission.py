@@ -107,7 +107,8 @@ def test_what_stood_there_before_can_still_be_scaled_and_cleaned_up(plane: Contr
     binding = plane.kubectl("get", bound, "-o", "json")
     plane.kubectl("delete", bound)
     wrong = of("Deployment", 1, gnag="g")
-    wrong["metadata"]["namespace"] = "old"
+    # Its controller writes annotations of its own there.
+    wrong["metadata"] |= {"namespace": "old", "annotations": {GANG: "g"}}
     probe = [of("Job", 1, gnag="g")]
     eventually("the policy is off", lambda: said_of(plane, probe) == [""])
     plane.kubectl("apply", "-f", "-", stdin=applied([wrong]))

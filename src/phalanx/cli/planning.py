@@ -151,6 +151,7 @@ def _complain(wish: Wish, found: Manifests, objects: Objects) -> None:
         for event in objects.events
         if isinstance(event, TaskSeen) and _is_odd(event.task)
     ]
+    odd += [f"{one} ({source})" for one, source in objects.astray]
     nothing = not any(isinstance(event, NodeSeen | TaskSeen) for event in objects.events)
     bad = [*found.problems, *refused, *odd]
     if nothing and not bad:

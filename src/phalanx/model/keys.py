@@ -3,7 +3,7 @@
 What reads them, what refuses them, every message and the table in the documentation are made from it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -107,6 +107,21 @@ def mistaken(kind: str, place: str, carried: Iterable[str]) -> tuple[str, str] |
     key = min(wrong)
     named = key if key.isascii() and key.isprintable() and len(key) < 80 else shown(key)
     return (annotation if place == "annotation" else label)(named), _why(kind, place, key, named)
+
+
+def astray(place: str, carried: Iterable[str], pods: Container[str], at: str) -> tuple[str, str] | None:
+    """Return what `mistaken` does of the first key that stands on what makes pods, and not on its pods.
+
+    `pods`: the keys that they carry; `at`: the path of the pod's fields. Nobody reads a key of ours but on pods.
+    """
+    wrong = [key for key in carried if key.startswith(PREFIX) and key not in pods]
+    if not wrong:
+        return None
+    meant = next((one for one in KEYS if one.key == min(wrong) and "Pod" in one.on), None)
+    if meant is None:
+        return mistaken("Pod", place, wrong)
+    field = (annotation if place == "annotation" else label)(meant.key)
+    return field, f"is read on pods only, allowed is {at}metadata.{meant.place}s"
 
 
 def _why(kind: str, place: str, key: str, named: str) -> str:

@@ -2,19 +2,21 @@
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from phalanx.dialects import table
 from phalanx.dialects.read import read
 from phalanx.model.events import Event, PriorityClassSeen, QueueSeen, Refused
+from phalanx.model.keys import astray
 from phalanx.sim.admission import Admission, full_name, mapping
 from phalanx.sim.expand import KINDS, expand
 from phalanx.sim.manifests import Document
 
 #: Kinds that serve admission; a PriorityClass is an event as well, since groups name one too.
 _CLASSES = {"PriorityClass": "scheduling.k8s.io/", "RuntimeClass": "node.k8s.io/"}
+_TEMPLATE = "spec.template."
 
 
 @dataclass(slots=True)
@@ -24,6 +26,8 @@ class Objects:
     events: list[Event] = field(default_factory=list[Event])
     #: Objects that are set aside, with the file that has them.
     refused: list[tuple[Refused, str]] = field(default_factory=list[tuple[Refused, str]])
+    #: Keys of ours on what makes pods, where nobody reads them: nothing is set aside for that.
+    astray: list[tuple[Refused, str]] = field(default_factory=list[tuple[Refused, str]])
     #: Kinds that nobody reads, and how many there are of each.
     ignored: Counter[str] = field(default_factory=Counter[str])
 
@@ -87,12 +91,22 @@ class _Reader:
             for pod in made:
                 event = self._read(pod)
                 if isinstance(event, Refused):
-                    path = f"spec.template.{event.field}"
+                    path = f"{_TEMPLATE}{event.field}"
                     refused = replace(event, kind=owner["kind"], name=full_name(owner), field=path)
                     self.objects.refused.append((refused, source))
                     break
                 if event is not None and self._claim(pod, source):
                     self.objects.events.append(event)
+            if made and mapping(made[0], "spec").get("schedulerName") in self.schedulers:
+                self._look_for_astray(owner, made[0], source)
+
+    def _look_for_astray(self, owner: Mapping[str, Any], pod: Mapping[str, Any], source: str) -> None:
+        own, carried = mapping(owner, "metadata"), mapping(pod, "metadata")
+        on_pods = {*mapping(carried, "annotations"), *mapping(carried, "labels")}
+        for place in ("annotation", "label"):
+            wrong = astray(place, mapping(own, f"{place}s"), on_pods, _TEMPLATE)
+            if wrong is not None:
+                self.objects.astray.append((Refused(str(owner["kind"]), full_name(owner), *wrong), source))
 
     def _read(self, one: dict[str, Any]) -> Event | None:
         """Admit a pod or a group of pods, and let the dialects read whatever it is."""

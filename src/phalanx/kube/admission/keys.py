@@ -47,13 +47,15 @@ def policy() -> list[Document]:
     """
     annotations, labels = templates.annotations(), templates.labels()
     wrong = f"[{annotations}].exists(a, [{labels}].exists(l, {_something_wrong()}))"
-    changed = templates.changed([annotations, labels, templates.count(), templates.scheduler()])
+    astray = templates.astray()
+    wrong = " || ".join([wrong, *(f"{keys}.size() > 0" for keys in astray.values())])
+    changed = templates.changed([annotations, labels, templates.count(), templates.scheduler(), *astray.values()])
     # What controllers make was judged as a template. If that was before this policy, the scheduler tells.
     by_people = f"!{_OWNERS}.exists(o, o.?controller.orValue(false))"
     return validating(
         "keys",
         matched([templates.PODS, *templates.WITH_TEMPLATE]),
-        {"is-wrong": f"{by_people} && {wrong} && ({changed})"},
+        {"is-wrong": f"{by_people} && ({wrong}) && ({changed})"},
         {
             "annotations": annotations,
             "labels": labels,
@@ -61,6 +63,10 @@ def policy() -> list[Document]:
             "ours": _is_ours(),
             "unknownAnnotation": names.mistaken("Pod", "annotation", "variables.annotations", "variables.at"),
             "unknownLabel": names.mistaken("Pod", "label", _L, "variables.at"),
+            "astrayAnnotations": astray["annotation"],
+            "astrayLabels": astray["label"],
+            "astrayAnnotation": names.astray("annotation", "variables.astrayAnnotations", "variables.at"),
+            "astrayLabel": names.astray("label", "variables.astrayLabels", "variables.at"),
             "sentence": f"[variables.annotations].map(a, [{_L}].map(l, {_sentences()})[0])[0]",
             "wrong": "variables.ours ? variables.sentence : ''",
         },
@@ -118,7 +124,8 @@ def _something_wrong() -> str:
 
 def _sentences() -> str:
     """Return what is wrong with the keys of a pod; a wrong key comes first: often it is why another is missing."""
-    cases = [(f"variables.{name} != ''", f"variables.{name}") for name in ("unknownAnnotation", "unknownLabel")]
+    first = ("unknownAnnotation", "unknownLabel", "astrayAnnotation", "astrayLabel")
+    cases = [(f"variables.{name} != ''", f"variables.{name}") for name in first]
     cases += _needs()
     for place, carried in (("annotation", "a"), ("label", "l")):
         for value, (allowed, fits) in _ALLOWED.items():

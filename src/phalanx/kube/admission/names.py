@@ -8,12 +8,27 @@ _FIELD = {"annotation": annotation, "label": label}
 
 
 def mistaken(kind: str, place: str, carried: str, at: str) -> str:
-    """Return what `model.keys.mistaken` says of the first wrong key in a map, or an empty text."""
+    """Return what `model.keys.mistaken` says of the first wrong key in a map or a list, or an empty text."""
     known = keys_of(kind, place)
     wrong = f"{carried}.filter(k, k.startsWith({text(PREFIX)}) && !(k in {listed(known)})).sort()"
     start, end = _FIELD[place]("\n").split("\n")
     field = f"{at} + {text(start)} + k + {text(end + ': ')}"
     return f"{wrong}.map(k, {field} + {_why(kind, place)}).join('\\n').split('\\n')[0]"
+
+
+def astray(place: str, carried: str, at: str) -> str:
+    """Return what `model.keys.astray` says of the first of these keys, none of which the pods carry."""
+    meant = {one.key: text(f"metadata.{one.place}s") for one in KEYS if "Pod" in one.on}
+    start, end = _FIELD[place]("\n").split("\n")
+    only = f"{text(start)} + k + {text(f'{end}: is read on pods only, allowed is ')} + {at} + {mapped(meant)}[k]"
+    first = f"{carried}.sort().map(k, [k])[0]"
+    return choice(
+        [
+            (f"{carried}.size() == 0", "''"),
+            (f"{first}.all(k, k in {listed(meant)})", f"{first}.map(k, {only})[0]"),
+        ],
+        mistaken("Pod", place, carried, "''"),
+    )
 
 
 def _why(kind: str, place: str) -> str:

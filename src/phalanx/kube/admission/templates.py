@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from phalanx.kube.admission.document import Rule
-from phalanx.kube.admission.expressions import choice
+from phalanx.kube.admission.expressions import choice, text
+from phalanx.model.keys import PREFIX
 
 #: Kubernetes' own kinds with a template. Their controllers make the pods; a person makes these.
 WITH_TEMPLATE = (
@@ -42,6 +43,16 @@ def annotations(of: str = "object") -> str:
 def labels(of: str = "object") -> str:
     """Return the labels of the pod, as a map."""
     return f"({pod_fields(of, '.?metadata.?labels')}).orValue({{}})"
+
+
+def astray(of: str = "object") -> dict[str, str]:
+    """Return, for annotations and labels, the keys of ours on an object that makes pods and not on its pods."""
+    carried, labelled = annotations(of), labels(of)
+    return {
+        place: f"({_POD} ? [] : [{carried}].map(a, [{labelled}].map(l, dyn({of}).metadata.?{place}s.orValue({{}})"
+        f".map(k, k.startsWith({text(PREFIX)}) && !(k in a) && !(k in l), k).sort())[0])[0])"
+        for place in ("annotation", "label")
+    }
 
 
 def scheduler(of: str = "object") -> str:
