@@ -60,6 +60,8 @@ MOVABLE = f"{PREFIX}movable"
 QUEUE = f"{PREFIX}queue"
 #: On a namespace: the `spec.schedulerName` that its new pods are given.
 SCHEDULER_NAME = f"{PREFIX}scheduler-name"
+#: On a node: which of its devices are out of service.
+CORDONED_DEVICES = f"{PREFIX}cordoned-devices"
 
 KEYS = (
     Key(GANG, Value.NAME),

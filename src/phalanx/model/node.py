@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from phalanx.model.axis import Amounts
+from phalanx.model.device import Device
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -19,25 +20,19 @@ class Taint:
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
-    """One GPU, or one slice of it, that is placed by identity and not by count."""
-
-    resource: str
-    name: str
-    #: In milli-devices: what may be shared of it.
-    size: int = 1000
-
-
-@dataclass(frozen=True, slots=True)
 class Node:
     """Capacity with a name."""
 
     name: str
     uid: str = ""
+    #: What may be given out: cordoned devices are taken off.
     allocatable: Amounts = field(default_factory=dict[str, int])
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     taints: tuple[Taint, ...] = ()
     ready: bool = True
     #: Cordoned: takes no new pods but those that tolerate it.
     cordoned: bool = False
+    #: Those of which it says more than how many there are: by labels or annotations, sorted.
     devices: tuple[Device, ...] = ()
+    #: What its labels, annotations and counts say of devices and contradicts itself or cannot be read, one line each.
+    remarks: tuple[str, ...] = ()

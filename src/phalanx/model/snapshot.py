@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from phalanx.model.axis import Axis, Bool, Float, Int
+from phalanx.model.device import NO_DEVICES, DeviceTable
 from phalanx.model.gang import Gang
 from phalanx.model.node import Taint
 from phalanx.model.queue_table import QueueTable
@@ -38,6 +39,7 @@ class NodeTable:
     taint_set: Int
     taint_sets: tuple[tuple[Taint, ...], ...]
     labels: tuple[Mapping[str, str], ...]
+    devices: DeviceTable = NO_DEVICES
     _domains: dict[str, Domains] = field(default_factory=dict[str, Domains], repr=False, compare=False)
 
     def __len__(self) -> int:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from phalanx.model.device import Device
 from phalanx.model.events import Event, NamespaceSeen, NodeSeen, TaskSeen
 from phalanx.model.gang import Membership
 from phalanx.model.node import Node, Taint
@@ -36,6 +37,9 @@ def nodes(draw: st.DrawFn, name: str) -> Node:
     for resource, most in (("nvidia.com/gpu", 4000), ("example.com/dongle", 4)):
         if draw(st.booleans()):
             amounts[resource] = draw(st.integers(0, 4)) * (most // 4)
+    gpus = range(amounts.get("nvidia.com/gpu", 0) // 1000)
+    models = st.lists(st.sampled_from(["", "T4", "H100"]), min_size=len(gpus), max_size=len(gpus))
+    told = zip(gpus, draw(models), strict=True) if draw(st.booleans()) else ()
     labels = draw(st.dictionaries(st.sampled_from(["zone", "size"]), st.sampled_from(["a", "b", "3"]), max_size=2))
     return Node(
         name,
@@ -44,6 +48,7 @@ def nodes(draw: st.DrawFn, name: str) -> Node:
         taints=tuple(draw(st.lists(st.sampled_from(_TAINTS), max_size=2, unique=True))),
         ready=draw(st.integers(0, 9)) > 0,
         cordoned=draw(st.integers(0, 9)) == 0,
+        devices=tuple(Device("nvidia.com/gpu", index, model=model) for index, model in told),
     )
 
 

@@ -9,6 +9,7 @@ from phalanx.model.node import Taint
 from phalanx.model.snapshot import NodeTable
 from phalanx.model.task import Shape, State
 from phalanx.model.topology import Domains
+from phalanx.world.device_rows import DeviceRows
 from phalanx.world.occupancy import Counts, Occupancies
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class NodeRows:
         self._axis = Axis.of(())
         self._table: NodeTable | None = None
         self.occupancy = Occupancies()
+        self.devices = DeviceRows()
 
     def touch(self, name: str) -> None:
         """Mark a node: it, or a task on it, changed."""
@@ -55,7 +57,8 @@ class NodeRows:
         if old is None or not known:
             names = tuple(sorted(world.nodes))
             old = _blank(names, axis)
-            self._dirty = set(names)
+            # Those that are gone stay among the dirty ones: their devices go too.
+            self._dirty.update(names)
             self.occupancy.forget_all_but(names)
         table = self._rewrite(world, old, axis, sorted(name for name in self._dirty if name in old.row))
         self._table, self._axis = table, axis
@@ -88,7 +91,8 @@ class NodeRows:
         kept: dict[str, Domains] = {} if relabelled else old._domains  # noqa: SLF001 (its own cache, handed on)
         return NodeTable(
             names=old.names, row=old.row, taint_set=taint_set, taint_sets=taint_sets,
-            labels=tuple(labels) if relabelled else old.labels, _domains=kept, **columns,
+            labels=tuple(labels) if relabelled else old.labels,
+            devices=self.devices.table(old.names, world.nodes, self._dirty), _domains=kept, **columns,
         )  # fmt: skip
 
 

@@ -152,6 +152,11 @@ class World:
         """Say which labels of tasks plugins look at, when the policy changes."""
         self._rows.plugin_keys = keys
 
+    def read_devices(self, resources: tuple[str, ...]) -> None:
+        """Say which resources of nodes are devices, when the policy changes."""
+        if self._rows.nodes.devices.read(resources):
+            self._touch(*self.nodes)
+
     def rest(self, key: str, until: float, why: str, *, ours: bool = False, forfeits: bool = False) -> None:
         """Leave a gang alone for a while: it was tried and turned away, or (ours) we failed on it.
 

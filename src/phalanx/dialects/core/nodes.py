@@ -1,9 +1,13 @@
 """Nodes and namespaces. A node with a mistake is set aside whole: half a node would be a false book."""
 
 import re
+from collections.abc import Iterable
+from contextlib import suppress
 
 from phalanx.dialects.core import objects
+from phalanx.dialects.core.devices import described
 from phalanx.dialects.mistakes import RESOURCE_ALLOWED, FieldError, check_name, is_resource, one_of, under
+from phalanx.model.axis import is_extended
 from phalanx.model.events import NamespaceSeen
 from phalanx.model.node import Node, Taint
 from phalanx.model.quantity import QuantityError, capacity, shown
@@ -21,14 +25,17 @@ def read_node(node: objects.Node) -> Node:
         allocatable = _amounts(status.capacity, "status.capacity")
     else:
         allocatable = _amounts(status.allocatable, "status.allocatable")
+    found = described(meta.labels or {}, meta.annotations or {}, _readable(status.capacity, allocatable), allocatable)
     return Node(
         name=meta.name,
         uid=meta.uid or "",
-        allocatable=allocatable,
+        allocatable=found.allocatable,
         labels=meta.labels or {},
         taints=_taints(spec.taints),
         ready=all(one.status == "True" for one in status.conditions or () if one.type == "Ready"),
         cordoned=bool(spec.unschedulable),
+        devices=found.devices,
+        remarks=found.remarks,
     )
 
 
@@ -44,6 +51,16 @@ def _amounts(quantities: objects.Amounts, path: str) -> dict[str, int]:
         if amount:
             amounts[name] = amount
     return amounts
+
+
+def _readable(quantities: objects.Amounts, names: Iterable[str]) -> dict[str, int]:
+    """Return the capacity of these resources as far as it can be read: it only explains what is allocatable."""
+    found = {}
+    for name in names if quantities else ():
+        if is_extended(name) and quantities is not None and name in quantities:
+            with suppress(QuantityError):
+                found[name] = capacity(quantities[name], name)
+    return found
 
 
 def _taints(listed: list[objects.Taint] | None) -> tuple[Taint, ...]:

@@ -1,0 +1,118 @@
+"""Devices: GPUs and their like, which differ in more than their number.
+
+The device plugin of a node counts them as a resource. What more is known of each one (model, memory, place) comes from
+labels and annotations of the node; where nothing more is known, a device is a place of its resource and no more.
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+import numpy as np
+
+from phalanx.model.axis import Amounts, Bool, Int, unit
+
+#: Nothing is known of it.
+UNKNOWN = -1
+
+#: More of one resource on one node are no devices but a count.
+DEVICES_MAX = 256
+
+#: Resources that are devices, unless the policy has a table of its own. A `*` stands for any letters.
+DEVICE_RESOURCES: tuple[str, ...] = (
+    "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-*", "volcano.sh/vgpu-number", "amd.com/gpu",
+    "gpu.intel.com/i915", "gpu.intel.com/xe", "habana.ai/gaudi", "aws.amazon.com/neuron", "google.com/tpu",
+    "huawei.com/Ascend*", "cambricon.com/mlu", "hygon.com/dcunum", "metax-tech.com/gpu", "mthreads.com/gpu",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Device:
+    """One device of a node: a GPU, or a slice of one that has a resource name of its own."""
+
+    #: What pods ask for, such as `nvidia.com/gpu`.
+    resource: str
+    #: Its number on the node among those of its resource.
+    index: int
+    #: How its vendor names this very one; empty: not known.
+    id: str = ""
+    #: As the node writes it, such as `NVIDIA-H100-80GB-HBM3`; empty: not known.
+    model: str = ""
+    #: Bytes; 0: not known.
+    memory: int = 0
+    #: NUMA node, and group of devices with a fast link between them.
+    numa: int = UNKNOWN
+    group: int = UNKNOWN
+    #: To how many pods the device plugin gives it out (time slicing, split count).
+    replicas: int = 1
+    healthy: bool = True
+    #: An administrator took it out of service.
+    cordoned: bool = False
+
+    @property
+    def usable(self) -> bool:
+        """Tell whether pods may be placed on it."""
+        return self.healthy and not self.cordoned
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTable:
+    """Every device, one row each, sorted by node, resource and index."""
+
+    #: The devices of node row n are rows first[n] … first[n + 1] - 1. Empty where no node has any.
+    first: Int
+    #: Row of the node table.
+    node: Int
+    #: Positions in `resources` and `models`, which are sorted. A model that is not known is the empty one.
+    resource: Int
+    model: Int
+    index: Int
+    #: As of a `Device`.
+    memory: Int
+    numa: Int
+    group: Int
+    replicas: Int
+    usable: Bool
+    ids: tuple[str, ...]
+    resources: tuple[str, ...]
+    models: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def of_resource(self, name: str) -> Bool:
+        """Return which rows are devices of a resource."""
+        chosen: Bool = self.resource == (self.resources.index(name) if name in self.resources else UNKNOWN)
+        return chosen
+
+    def per_node(self, chosen: Bool, nodes: int) -> Int:
+        """Return how many of these devices each node has."""
+        return np.bincount(self.node[chosen], minlength=nodes).astype(np.int64)
+
+
+def _frozen(array: Int) -> Int:
+    array.flags.writeable = False
+    return array
+
+
+_NONE = _frozen(np.zeros(0, np.int64))
+NO_DEVICES = DeviceTable(
+    first=_NONE, node=_NONE, resource=_NONE, model=_NONE, index=_NONE, memory=_NONE, numa=_NONE, group=_NONE,
+    replicas=_NONE, usable=np.zeros(0, np.bool_), ids=(), resources=(), models=(),
+)  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def is_device(resource: str, listed: tuple[str, ...]) -> bool:
+    """Tell whether a resource is in a table of devices."""
+    return any(resource == one or fnmatchcase(resource, one) for one in listed)
+
+
+def devices_of(described: tuple[Device, ...], allocatable: Amounts, resources: tuple[str, ...]) -> tuple[Device, ...]:
+    """Return the devices of a node: those that it describes, and plain ones of the other resources in the table."""
+    plain = list(described)
+    known = {one.resource for one in described}
+    for name, amount in allocatable.items():
+        if "/" in name and name not in known and amount // unit(name) <= DEVICES_MAX and is_device(name, resources):
+            plain.extend(Device(name, index) for index in range(amount // unit(name)))
+    return tuple(sorted(plain)) if len(plain) > len(described) else described
