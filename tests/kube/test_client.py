@@ -239,3 +239,16 @@ def test_whoever_gives_up_waiting_leaves_no_answer_behind_for_the_next() -> None
         assert [reply.status for reply in replies] == [201] * 3
 
     told(play, story, connections=1)
+
+
+@pytest.mark.parametrize(
+    ("said", "given_at"),
+    [
+        ("Thu, 19 Nov 2026 04:30:00 GMT", 1_795_062_600.5),
+        ("Thu, 19 Nov 2026 04:30:00 -0000", 1_795_062_600.5),
+        ("yesterday", None),
+        (None, None),
+    ],
+)
+def test_an_answer_says_when_it_was_given_by_the_servers_own_clock(said: str | None, given_at: float | None) -> None:
+    assert Reply(200, b"{}", {} if said is None else {"Date": said}).given_at == given_at

@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote, urlencode
@@ -54,6 +55,17 @@ class Reply:
         """Return how long the server asks to wait, in seconds; a second when it does not say."""
         text = self.headers.get("Retry-After", "")
         return min(float(text), 30.0) if text.isascii() and text.isdigit() else 1.0
+
+    @property
+    def given_at(self) -> float | None:
+        """Return when the server gave the answer, by its own clock; None: it does not say."""
+        from email.utils import parsedate_to_datetime  # noqa: PLC0415 (a scheduler that starts asks nobody for the time)
+
+        try:
+            # It cuts the fraction off: half a second later is right on average.
+            return parsedate_to_datetime(self.headers["Date"]).replace(tzinfo=UTC).timestamp() + 0.5
+        except (KeyError, ValueError):
+            return None
 
     def json(self) -> Any:
         """Return the body as plain values."""

@@ -1,8 +1,6 @@
 """A client that cannot write. Who only looks at a cluster has this one, so that no mistake of ours changes anything."""
 
 from collections.abc import Mapping
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 
 from phalanx.kube.client import Client, Reply
 from phalanx.kube.credentials import Access
@@ -13,7 +11,7 @@ class ReadingClient(Client):
 
     def __init__(self, access: Access, connections: int = 64) -> None:
         super().__init__(access, connections)
-        #: When the server gave its last answer, in whole seconds by its own clock; None: no answer said so.
+        #: When the server gave its last answer, by its own clock; None: no answer said so.
         self.answered_at: float | None = None
 
     async def _head(self, method: str, path: str, query: Mapping[str, str] | None) -> str:
@@ -25,12 +23,5 @@ class ReadingClient(Client):
         self, method: str, path: str, query: Mapping[str, str] | None, body: bytes | None, kind: str, seconds: float
     ) -> Reply:
         reply = await super()._ask(method, path, query, body, kind, seconds)
-        self.answered_at = _moment(reply.headers.get("Date")) or self.answered_at
+        self.answered_at = reply.given_at or self.answered_at
         return reply
-
-
-def _moment(text: str | None) -> float | None:
-    try:
-        return parsedate_to_datetime(text or "").replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        return None

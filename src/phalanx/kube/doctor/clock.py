@@ -1,7 +1,5 @@
 """The server's clock beside ours."""
 
-from email.utils import parsedate_to_datetime
-
 from phalanx.kube.client import Reply
 from phalanx.kube.clock import stamp
 from phalanx.kube.doctor.finding import Finding, ok, skipped, warning
@@ -11,18 +9,9 @@ ABOUT = "clock"
 _TOLERANCE = 2.0
 
 
-def time_of(reply: Reply) -> float | None:
-    """Return when the server gave an answer, by its own clock."""
-    try:
-        # It cuts the fraction off: half a second later is right on average.
-        return parsedate_to_datetime(reply.headers["Date"]).timestamp() + 0.5
-    except (KeyError, ValueError, TypeError):
-        return None
-
-
 def look_at_clock(reply: Reply, asked: float, answered: float) -> Finding:
     """Compare an answer's time with ours, before and after it."""
-    theirs = time_of(reply)
+    theirs = reply.given_at
     if theirs is None:
         return skipped(ABOUT, "the server does not say what time it is")
     ahead = max(asked - theirs, 0.0) or min(answered - theirs, 0.0)

@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Any
 
 from phalanx.kube.client import Client, Reply
-from phalanx.kube.doctor.clock import time_of
 from phalanx.kube.doctor.finding import Finding, failed, ok, skipped, unread, warning
 from phalanx.kube.doctor.rights import Right, RightsUnknown, allowed
 from phalanx.kube.doctor.wish import Place
@@ -43,7 +42,7 @@ async def _no_namespace(client: Client, namespace: str) -> Finding:
 
 def _held(lease: str, reply: Reply) -> Finding:
     spec: dict[str, Any] = reply.json().get("spec") or {}
-    holder, now = spec.get("holderIdentity"), time_of(reply)
+    holder, now = spec.get("holderIdentity"), reply.given_at
     if not holder:
         return ok(ABOUT, f"{lease} is free: the last holder gave it back")
     try:
