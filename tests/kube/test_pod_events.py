@@ -287,6 +287,19 @@ def test_pods_that_were_not_told_yet_are_told_the_newer_reason() -> None:
     assert desk.shown() == [f"Pod a-{number} FailedScheduling" for number in range(3)]
 
 
+def test_reasons_that_change_while_nothing_may_be_sent_do_not_pile_up() -> None:
+    desk = Desk()
+    desk.see(*gang_manifests("a", 3))
+    for number in range(1000):
+        desk.watch.time += 60
+        note = f"{number} fit"
+        desk.waiting.wait(Wait("default/a", "default/a", 3, Reason(Code.FULL, note)), note, ["a-0", "a-1", "a-2"])
+        desk.waiting.renew()
+        assert len(desk.waiting._news) <= 2
+    desk.write()
+    assert {one["note"] for one in desk.events.values()} == {"999 fit"}
+
+
 def test_too_many_placed_pods_are_dropped_by_gangs_and_counted() -> None:
     desk = Desk()
     for number in range(PLACED_MAX // 8 + 10):

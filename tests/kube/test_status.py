@@ -10,7 +10,7 @@ from phalanx.kube.clock import Clock
 from phalanx.kube.feed import Feed
 from phalanx.kube.kinds import NODES, PODS
 from phalanx.kube.local import node_manifest
-from phalanx.kube.status import Status
+from phalanx.kube.status import NUMBERS_RATE, Status
 from phalanx.kube.writes import Write, Writes
 from phalanx.loop import Loop
 from phalanx.model.plan import Wait
@@ -166,3 +166,43 @@ def test_a_pod_that_joins_while_the_reason_changes_reads_the_new_one_and_the_oth
         "11s default/g 1: 4 needed together, 1 fit",
         "61s default/g 3: 4 needed together, 1 fit",
     ]
+
+
+def test_numbers_that_change_are_told_after_a_minute_and_then_ever_more_seldom() -> None:
+    """Whoever adds a node must not read for ever that half of his gang fits."""
+    desk = Desk()
+    desk.see(node_manifest("n0", gpus=1), *gang_manifests("g", 40))
+    for minute in range(1, 35):
+        desk.see(node_manifest(f"n{minute}", gpus=1))
+        for _ in range(60):
+            desk.rest(1.0)
+    assert desk.told == [
+        f"{60 * minute}s default/g 40: 40 needed together, {minute + 1} fit" for minute in (0, 1, 3, 7, 15, 31)
+    ]
+    assert len(desk.conditions) == 6 * 40
+
+
+def test_numbers_that_stay_are_not_told_again() -> None:
+    desk = Desk()
+    desk.see(node_manifest("n0", gpus=1), *gang_manifests("g", 4))
+    for _ in range(2000):
+        desk.rest(1.0)
+        desk.see()
+    assert desk.told == ["0s default/g 4: 4 needed together, 1 fit"]
+
+
+def test_new_numbers_for_many_gangs_are_told_to_so_many_pods_a_second() -> None:
+    desk = Desk()
+    gangs = [pod for number in range(100) for pod in gang_manifests(f"g{number}", 4)]
+    desk.see(node_manifest("n0", gpus=1), *gangs)
+    desk.see(node_manifest("n1", gpus=1))
+    at_first = len(desk.conditions)
+    told: list[int] = []
+    for _ in range(70):
+        before = len(desk.conditions)
+        desk.rest(1.0)
+        told.append(len(desk.conditions) - before)
+    assert (at_first, sum(told)) == (400, 400)
+    assert [count for count in told if count] == [52, 48] * 4
+    assert sum(told[:59]) == 0
+    assert NUMBERS_RATE == 50

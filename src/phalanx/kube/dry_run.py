@@ -60,7 +60,7 @@ class DryRun:
     @property
     def unready(self) -> list[str]:
         """Say, a line each, why nothing can be decided now."""
-        return [*(f"not listed yet: {name}" for name in self.feed.lacking), *self.standing.blocks]
+        return [*self.standing.blocks, *(f"not listed yet: {name}" for name in self.feed.lacking)]
 
     def figures(self) -> QueueFigures | None:
         """Return the queues as of the last cycle; None before the first one."""

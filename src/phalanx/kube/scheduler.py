@@ -108,7 +108,7 @@ class Scheduler:
         """Say, a line each, why nothing can be decided or followed now; nothing: we are ready."""
         listed = [f"not listed yet: {name}" for name in self.feed.lacking]
         unheard = [f"the lease {self.leader.name}: no answer yet"] if self.leader and not self.leader.heard else []
-        return [*listed, *unheard, *self.standing.blocks]
+        return [*self.standing.blocks, *listed, *unheard]
 
     def figures(self) -> QueueFigures | None:
         """Return the queues as of the last cycle; None before the first one."""

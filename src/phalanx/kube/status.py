@@ -3,7 +3,8 @@
 Written when the code or the leading filter changes, at most once a minute per gang, and never when the pod says
 the same already: an idle cluster sees no write. A hold is told once it has stood for a moment: the pods of a gang
 arrive one by one, and the first one's "1 of 8 members are there" would stay for a minute. Pods that join a gang which
-was told do not wait for its minute.
+was told do not wait for its minute. Where only the numbers change, as in "4 of 8 fit", they are told after a minute
+too, then after two, four … up to 25 minutes, and to so many pods a second: in a busy cluster they change all the time.
 """
 
 import sys
@@ -18,6 +19,7 @@ from phalanx.kube.client import MERGE_PATCH
 from phalanx.kube.clock import Clock, stamp
 from phalanx.kube.feed import Feed
 from phalanx.kube.kinds import PODS
+from phalanx.kube.waiting_events import RENEWAL
 from phalanx.kube.writes import Write, Writes
 from phalanx.model.plan import Code, Plan, Reason, Wait
 from phalanx.model.task import State
@@ -28,6 +30,9 @@ PERIOD = 60.0
 SETTLE = 1.0
 #: Pods that joined together are told together, and so seldom that a gang that grows slowly is not read all the time.
 JOINED = 5.0
+#: Numbers are told anew at the latest when the event would be told again anyway; and to so many pods a second.
+NUMBERS_MAX = RENEWAL
+NUMBERS_RATE = 50
 MESSAGE_MAX = 1024
 #: Autoscalers add nodes for Unschedulable; they must not for what waits for something else.
 REASONS = {
@@ -51,6 +56,12 @@ class _Said:
     members: int = 0
     #: When some of them were last told for having joined.
     joined: float = 0.0
+    #: The wait of the last plan, and the words that were last told.
+    latest: Wait | None = None
+    words: str = ""
+    #: When other words of the same kind may be told, and how long that takes the next time.
+    numbers_at: float = 0.0
+    numbers_after: float = PERIOD
 
     def ready(self, now: float) -> bool:
         """Tell whether the news may be told."""
@@ -85,6 +96,8 @@ class Status:
         self._clock = clock
         self._group = group
         self._said: dict[str, _Said] = {}
+        #: How many pods may still be told new numbers now; a large gang leaves a debt.
+        self._numbers_left = NUMBERS_RATE
 
     def update(self, plan: Plan) -> None:
         """Take note of a plan: who waits, why, and who no longer does."""
@@ -96,9 +109,11 @@ class Status:
                 said = self._said[wait.gang_key] = _Said(None, now)
             elif said.kind == kind and said.members == wait.missing and said.due is None:
                 # There may be a hundred thousand of these in every cycle.
+                said.latest = wait
                 continue
             if said.kind is None and (said.due is None or _kind(said.due.reason) != kind):
                 said.at = now
+            said.latest = wait
             said.due = wait if said.kind != kind or wait.missing > said.members else None
             said.members = min(said.members, wait.missing)
             self._tell_if_ready(said, now)
@@ -110,10 +125,14 @@ class Status:
                     self._events.over(key)
 
     def flush(self) -> None:
-        """Tell what had to wait for its minute."""
+        """Tell what had to wait for its time; asked once a second."""
         now = self._clock.monotonic()
+        self._numbers_left = min(self._numbers_left + NUMBERS_RATE, NUMBERS_RATE)
         for said in self._said.values():
-            self._tell_if_ready(said, now)
+            if said.due is not None:
+                self._tell_if_ready(said, now)
+            elif now >= said.numbers_at and said.latest is not None and said.kind is not None:
+                self._tell_numbers(said, said.latest, now)
 
     def _tell_if_ready(self, said: _Said, now: float) -> None:
         wait = said.due
@@ -122,13 +141,24 @@ class Status:
         if said.ready(now):
             self._tell(wait)
             said.kind, said.at, said.due, said.members = _kind(wait.reason), now, None, wait.missing
+            said.words, said.numbers_at, said.numbers_after = _words(wait.reason), now + PERIOD, PERIOD
         elif said.kind is not None and wait.missing > said.members and now - max(said.at, said.joined) >= JOINED:
             self._tell(wait, joined=True)
             said.joined, said.members = now, wait.missing
             said.due = wait if _kind(wait.reason) != said.kind else None
 
+    def _tell_numbers(self, said: _Said, wait: Wait, now: float) -> None:
+        if (words := _words(wait.reason)) == said.words:
+            said.numbers_at = now + PERIOD
+        elif self._numbers_left > 0:
+            self._tell(wait)
+            self._numbers_left -= wait.missing
+            said.words, said.at, said.members = words, now, wait.missing
+            said.numbers_after = min(2 * said.numbers_after, NUMBERS_MAX)
+            said.numbers_at = now + said.numbers_after
+
     def _tell(self, wait: Wait, *, joined: bool = False) -> None:
-        said = REASONS[wait.reason.code], sys.intern(_short(str(wait.reason)))
+        said = REASONS[wait.reason.code], _words(wait.reason)
         pending = [task.uid for task in members_of(self._world, wait.gang_key) if task.state is State.PENDING]
         news = [
             uid for uid in pending
@@ -170,6 +200,8 @@ def _kind(reason: Reason) -> tuple[Code, str]:
     return reason.code, reason.refusals[0].plugin if reason.refusals else ""
 
 
-def _short(text: str) -> str:
-    printable = "".join(letter if letter.isprintable() else " " for letter in text)
-    return printable if len(printable) <= MESSAGE_MAX else printable[: MESSAGE_MAX - 1] + "…"
+def _words(reason: Reason) -> str:
+    """Return what people read. Thousands of gangs may wait for the same: they share one text."""
+    text = str(reason)
+    printable = text if text.isprintable() else "".join(one if one.isprintable() else " " for one in text)
+    return sys.intern(printable if len(printable) <= MESSAGE_MAX else printable[: MESSAGE_MAX - 1] + "…")

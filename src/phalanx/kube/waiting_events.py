@@ -105,6 +105,12 @@ class WaitingEvents:
             if second % RENEWAL == 0:
                 self._made = {told: at for told, at in self._made.items() if now - at < RENEWAL}
         self._looked = max(self._looked, now)
+        for lane in (self._news, self._rest, self._again):
+            # While nothing may be sent, no lane moves: what was forgotten meanwhile must not pile up in it.
+            if len(lane) > 2 * len(self._gangs):
+                known = [gang for gang in lane if self._gangs.get(gang.key) is gang]
+                lane.clear()
+                lane.extend(known)
 
     def _renew(self, gang: _Gang, now: float) -> None:
         if gang.todo or now - gang.at < RENEWAL / 2:
