@@ -5,30 +5,29 @@ the programs are neither installed nor can be built, and the reason says what to
 """
 
 import os
-import subprocess
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, nullcontext, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from phalanx.kube.local import ControlPlane, LocalError, MissingError, node_manifest
 from phalanx.kube.local.binaries import binaries
-from phalanx.kube.local.versions import COMMANDS, HELM, wanted
+from phalanx.kube.local.versions import COMMANDS, wanted
 
 __all__ = [
+    "NEEDS",
     "ControlPlane",
     "LocalError",
     "control_plane",
     "fresh_control_plane",
-    "helm",
     "need_binaries",
     "node_manifest",
     "pytest_collection_modifyitems",
 ]
 
-_FIXTURES = {"control_plane", "fresh_control_plane"}
+#: The programs that a fixture asks for; more fixtures may be entered here.
+NEEDS: dict[str, Iterable[str]] = {"control_plane": COMMANDS, "fresh_control_plane": COMMANDS}
 
 
 @pytest.fixture(scope="session")
@@ -51,32 +50,11 @@ def fresh_control_plane() -> Iterator[Callable[..., ControlPlane]]:
         yield start
 
 
-@pytest.fixture(scope="session")
-def helm(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """A way to run the real helm: it returns what helm prints; nothing of this user's own helm is read or written."""
-    need_binaries([HELM])
-    program = binaries([HELM], wanted())[HELM]
-    home = tmp_path_factory.mktemp("helm")
-    folders = {f"HELM_{what}_HOME": str(home / what) for what in ("CACHE", "CONFIG", "DATA")}
-
-    def run(*arguments: str | Path, kubeconfig: Path | None = None) -> str:
-        where = {"KUBECONFIG": str(kubeconfig)} if kubeconfig else {}
-        command = [str(program), *map(str, arguments)]
-        done = subprocess.run(  # noqa: S603
-            command, env=os.environ | folders | where, capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise LocalError(f"helm {' '.join(command[1:])}: {done.stderr.strip()}")
-        return done.stdout
-
-    return run
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Build what is missing before the first test, so that no test's time limit cuts a build of minutes short."""
     asked = {name for item in items for name in getattr(item, "fixturenames", ())}
-    commands = [*(COMMANDS if _FIXTURES & asked else ()), *([HELM] if HELM in asked else ())]
+    commands = {command for name in asked & NEEDS.keys() for command in NEEDS[name]}
     if config.option.collectonly or not commands:
         return
     capture = config.pluginmanager.getplugin("capturemanager")
