@@ -39,6 +39,8 @@ def with_policies() -> Iterator[ControlPlane]:
     with ControlPlane() as running:
         running.kubectl("apply", "-f", "-", stdin=applied([queue_crd()]))
         running.kubectl("wait", "--for=condition=Established", "crd/queues.scheduling.phalanx.dev")
+        running.kubectl("create", "namespace", OURS.namespace)
+        running.kubectl("create", "serviceaccount", OURS.name, "-n", OURS.namespace)
         running.kubectl("apply", "--validate=strict", "-f", "-", stdin=applied(policies(running.version)))
         eventually("the policies are in force", lambda: said_of(running, [of("Job", 1, gnag="g")])[0])
         yield running

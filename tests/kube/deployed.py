@@ -22,7 +22,8 @@ class Deployed:
         self.folder = folder
         self.namespace = namespace
         self.name = name
-        self._replicas: list[subprocess.Popen[bytes]] = []
+        #: By the number of each.
+        self._replicas: dict[int, subprocess.Popen[bytes]] = {}
         self._started = 0
 
     def start(self, source: Path | None = None) -> None:
@@ -40,29 +41,43 @@ class Deployed:
                 stdout=file,
                 stderr=file,
             )
-        self._replicas.append(process)
+        self._replicas[self._started] = process
 
-    def roll(self, source: Path | None = None) -> None:
-        """Do as a rolling update does: a new replica first, and when it follows or leads, an old one goes."""
-        for _ in range(len(self._replicas)):
+    def roll(self, source: Path | None = None, *, crash: bool = False) -> None:
+        """Do as a rolling update does: a new replica first, and when it follows or leads, an old one goes.
+
+        `crash`: one that leads ends without a word, in the middle of it.
+        """
+        for number in range(len(self._replicas)):
             self.start(source)
             self.await_ready()
-            self.stop_one()
+            if crash and number == 0:
+                self._crash()
+            else:
+                self.stop_one()
 
     def await_ready(self) -> None:
         """Wait until the newest replica stands in line, or leads at once."""
 
         def ready() -> bool:
-            assert self._replicas[-1].poll() is None, self.log.read_text()
+            assert self._replicas[self._started].poll() is None, self.log.read_text()
             return any(word in self.log.read_text() for word in (" leading ", " following "))
 
         eventually("a new replica is ready", ready, self.log)
 
     def stop_one(self) -> None:
         """Tell the oldest replica to go, as the kubelet does."""
-        process = self._replicas.pop(0)
+        process = self._replicas.pop(min(self._replicas))
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=ENDS_WITHIN) == 0
+
+    def _crash(self) -> None:
+        lease = self.plane.kubectl("get", "lease", self.name, "-n", self.namespace, "-o", "json")
+        leader = json.loads(lease)["spec"]["holderIdentity"]
+        number = next(one for one in self._replicas if f"identity={leader} " in self._log(one).read_text())
+        process = self._replicas.pop(number)
+        process.kill()
+        process.wait()
 
     def stop(self) -> None:
         """Tell all to go."""
@@ -71,14 +86,17 @@ class Deployed:
 
     def end(self) -> None:
         """End what still runs, however the test went."""
-        for process in self._replicas:
+        for process in self._replicas.values():
             process.kill()
             process.wait()
 
     @property
     def log(self) -> Path:
         """What the newest replica says."""
-        return self.folder / f"{self.namespace}-{self.name}-{self._started}.log"
+        return self._log(self._started)
+
+    def _log(self, number: int) -> Path:
+        return self.folder / f"{self.namespace}-{self.name}-{number}.log"
 
     def _arguments(self) -> list[str]:
         found = self.plane.kubectl("get", "deployment", self.name, "-n", self.namespace, "-o", "json")

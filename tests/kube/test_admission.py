@@ -183,6 +183,8 @@ def test_a_namespace_gives_its_pods_our_scheduler_and_its_queue(plane: ControlPl
     slip["spec"]["template"]["spec"].pop("schedulerName")
     field = "spec.template.metadata.annotations[phalanx.dev/gnag]"
     assert said_of(plane, [slip]) == [f"{field}: unknown key phalanx.dev/gnag, did you mean phalanx.dev/gang"]
+    plane.kubectl("delete", "serviceaccount", OURS.name, "-n", OURS.namespace)
+    eventually("without the scheduler nobody is given to it", lambda: given(plain()) == ("default-scheduler", None))
     plane.kubectl("delete", "namespace", "ml", "--wait=false")
 
 

@@ -1,5 +1,7 @@
 """Upgrade from the version that landed before, and back, while gangs stream in: none is split, none is lost.
 
+In the middle of each a leader crashes, so that the other version finds what it had begun.
+
 The long form is `make upgrade`, with ROUNDS=10.
 """
 
@@ -122,12 +124,12 @@ def test_upgrade_and_rollback_while_gangs_stream_in(before: Path, tmp_path: Path
                 for _ in range(ROUNDS):
                     stream.await_more(3)
                     rig.plane.kubectl("apply", "--validate=strict", "-f", "-", stdin=manifests(Installation()))
-                    deployed.roll()
+                    deployed.roll(crash=True)
                     # What the older version was bound by: installations shared the role.
                     rig.plane.kubectl("delete", f"clusterrolebinding/phalanx:{NAMESPACE}", "clusterrole/phalanx")
                     stream.await_more(3)
                     rig.plane.kubectl("apply", "-f", "-", stdin=printed_by(before))
-                    deployed.roll(before)
+                    deployed.roll(before, crash=True)
                 stream.await_more(3)
             rig.wait(stream.all_placed, "the last gangs")
         finally:

@@ -58,7 +58,8 @@ def uninstall(
     print(text, end="")
     if not values:
         print(
-            "a ServiceMonitor and admission.defaults are named only with the --values that asked for them",
+            "a ServiceMonitor and admission.defaults are named only with the --values that asked for them "
+            "(neither does anything once the rest is gone)",
             file=sys.stderr,
         )
     print(f"the namespace stays: kubectl delete namespace {namespace}", file=sys.stderr)
