@@ -41,6 +41,7 @@ class Policy:
     #: How the cluster is divided among queues; None: nobody is entitled to anything.
     share: Share | None = None
     filters: tuple[Filter, ...] = field(init=False, repr=False)
+    static_filters: tuple[Filter, ...] = field(init=False, repr=False)
     scores: tuple[tuple[Score, float], ...] = field(init=False, repr=False)
     orders: tuple[Order, ...] = field(init=False, repr=False)
     queue_orders: tuple[QueueOrder, ...] = field(init=False, repr=False)
@@ -64,6 +65,7 @@ class Policy:
         vetoes = tuple(plugin for plugin in plugins if isinstance(plugin, Veto))
         chains = {
             "filters": tuple(plugin for plugin in plugins if isinstance(plugin, Filter)),
+            "static_filters": tuple(plugin for plugin in plugins if isinstance(plugin, Filter) and plugin.static),
             "scores": tuple((one.plugin, one.weight) for one in self.plugins if isinstance(one.plugin, Score)),
             "orders": tuple(plugin for plugin in plugins if isinstance(plugin, Order)),
             "queue_orders": _queue_orders(plugins),

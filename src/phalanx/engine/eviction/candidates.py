@@ -122,11 +122,18 @@ def may_leave(session: Session, policy: Policy, unit: Unit) -> Bool:
     # No candidate leaves for its own gang.
     mine = (table.waiting != gang) & table.preemptible & ~served
     shapes = session.snapshot.tasks.shape[unit.tasks]
-    near = allowed_nodes(session, policy, shapes)[table.node]
+    wanted = frozenset(shapes.tolist())
+    near = session.once(("near", wanted), lambda: _near(session, policy, found, shapes), static=True)
     fine: Bool = mine[found.gang] & ~found.any_of(barred)
     if len(found.needs.unit):
         fine &= affordable(session, found.needs, len(found))
-    return fine if near.all() else fine & found.any_of(near)
+    return fine if near is None else fine & near
+
+
+def _near(session: Session, policy: Policy, candidates: Candidates, shapes: Int) -> Bool | None:
+    """Return which candidates have a task on a node that these shapes may use; None: all of them."""
+    near = allowed_nodes(session, policy, shapes)[candidates.residents.node]
+    return None if near.all() else candidates.any_of(near)
 
 
 def may_follow(session: Session, candidates: Candidates, candidate: int) -> bool:

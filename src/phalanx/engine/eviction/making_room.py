@@ -161,6 +161,8 @@ class MakingRoom:
     def _leaving(self, gang: int) -> bool:
         """Tell whether a task of the gang leaves by this plan: then what it lacks is another number."""
         session, table = self.session, self.session.residents
+        if not session.evicting:
+            return False
         if gang not in session.once("gangs with residents", lambda: frozenset(table.waiting.tolist()), static=True):
             return False
         rows = np.flatnonzero(table.waiting[table.gang] == gang)
@@ -170,6 +172,8 @@ class MakingRoom:
 def _turn(now: float, kinds: Int, homeless: Bool) -> Bool:
     """Return [unit]: whose turn it is to get a whole search. It depends on the time alone, so a decision stays pure."""
     rows = np.flatnonzero(homeless)
+    if len(rows) <= TURNS:
+        return homeless
     alone = kinds[rows] == ALONE
     # Those that are judged alone are each a kind of their own.
     _, kind = np.unique(np.where(alone, -1 - rows, kinds[rows]), return_inverse=True)

@@ -75,8 +75,8 @@ def _lack(session: Session, unit: Unit, places: list[Promised], nodes: Int) -> t
     asked = np.zeros((len(nodes), len(snapshot.axis)), np.int64)
     for promised in places:
         np.add.at(asked, np.searchsorted(nodes, promised.nodes), snapshot.requests[shapes[promised.tasks]])
-    there = session.spare_amounts(request if session.reservation is None else replace(request, beside=False))
-    lack = asked - there[nodes]
+    there = session.spare_amounts(request if session.reservation is None else replace(request, beside=False), nodes)
+    lack = asked - there
     reservation, slack = session.reservation, session.ledger.books().slack
     if reservation is None or slack is None or not request.beside:
         return lack, lambda rows: snapshot.requests[table.shape[rows]]

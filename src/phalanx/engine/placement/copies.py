@@ -65,17 +65,16 @@ def _copies(session: Session, policy: Policy, request: Request) -> Int:
 
 def static_copies(session: Session, policy: Policy, shape: int) -> Int:
     """Return the MIN of the filters whose answer no placement changes, shared by shapes equal in what they read."""
-    statics = [plugin for plugin in policy.filters if plugin.static]
 
     def answer() -> Int:
         least = np.full(len(session.snapshot.nodes), UNLIMITED, np.int64)
-        for plugin in statics:
+        for plugin in policy.static_filters:
             room = room_of(session, plugin, Request(shape))
             least = least if room is None else np.minimum(least, room)
         return least
 
     def shared() -> Int:
-        keys = tuple(_read_by(session, plugin, shape) for plugin in statics)
+        keys = tuple(_read_by(session, plugin, shape) for plugin in policy.static_filters)
         return session.once(("static", keys), answer, static=True)
 
     return session.once(("static of", shape), shared, static=True)

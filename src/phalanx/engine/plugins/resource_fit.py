@@ -78,13 +78,9 @@ class ResourceFit(Plugin):
         ask = session.snapshot.requests[request.shape]
         wanted = np.flatnonzero(ask)
         # Nodes are of few kinds, and divisions of arrays are slow.
-        kinds, of_node = session.once(
-            "kinds of nodes",
-            lambda: np.unique(session.snapshot.nodes.allocatable, axis=0, return_inverse=True),
-            static=True,
-        )
+        kinds, of_node = session.once("kinds of nodes", lambda: _kinds(session.snapshot.nodes.allocatable), static=True)
         most = (kinds[:, wanted] // ask[wanted]).min(axis=1, initial=UNLIMITED)
-        return np.asarray(most[of_node.reshape(-1)], np.int64)
+        return np.asarray(most[of_node], np.int64)
 
     def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Count nodes under the resource they lack, devices first; tell a small node from a full one."""
@@ -136,22 +132,27 @@ class ResourceFit(Plugin):
     def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float:
         """Return the weighted mean over the resources, in hundredths as the formulas have it."""
         total = np.zeros(len(nodes), np.int64)
+        columns = self._columns(session, request)
+        if self.strategy == "PerResource":
+            for column, weight in columns:
+                used, capacity = self._used(session, request, column, nodes, copies)
+                total += self._formula(request.placement, weight.mode, used, capacity) * weight.weight
+            # A task that asks for nothing that counts is as good anywhere.
+            mean = total / sum(weight.weight for _, weight in columns) if columns else np.full(len(nodes), 100.0)
+            return np.floor(mean) / 100
         weights = np.zeros(len(nodes), np.int64)
-        for column, weight in self._columns(session, request):
+        for column, weight in columns:
             used, capacity = self._used(session, request, column, nodes, copies)
             part = self._formula(request.placement, weight.mode, used, capacity)
             counted = self._counted(part, capacity)
             total += part * weight.weight * counted
             weights += weight.weight * counted
-        none = 100.0 if self.strategy == "PerResource" else 0.0
-        mean = np.divide(total, weights, out=np.full(len(nodes), none), where=weights > 0)
+        mean = np.divide(total, weights, out=np.zeros(len(nodes)), where=weights > 0)
         hundredths: Float = np.rint(mean) if self.strategy == "RequestedToCapacityRatio" else np.floor(mean)
         return hundredths / 100
 
     def _counted(self, part: Int, capacity: Int) -> Bool:
         """kube-scheduler leaves out what a node has not, and its ratio also what scores nothing."""
-        if self.strategy == "PerResource":
-            return np.ones(len(part), np.bool_)
         if self.strategy == "RequestedToCapacityRatio":
             return (capacity > 0) & (part > 0)
         return capacity > 0
@@ -194,3 +195,11 @@ class ResourceFit(Plugin):
         if way == "MostAllocated":
             return fit_scores.most_allocated(used, capacity)
         return fit_scores.least_allocated(used, capacity)
+
+
+def _kinds(rows: Int) -> tuple[Int, Int]:
+    """Return the different rows, and which of them each is. Rows are sorted only where they differ."""
+    if (rows == rows[:1]).all():
+        return rows[:1], np.zeros(len(rows), np.int64)
+    kinds, of = np.unique(rows, axis=0, return_inverse=True)
+    return kinds, of.reshape(-1)

@@ -33,9 +33,14 @@ class ScarceResources(Plugin):
         """Return the score of every node for tasks that ask for these resources."""
         names = snapshot.axis.names
         listed = set(self.resources)
-        scarce = np.array([name in listed or (ANY_EXTENDED in listed and is_extended(name)) for name in names])
-        counted = np.array([name != PODS for name in names])
-        unasked = (snapshot.nodes.allocatable > 0) & ~asked & counted
-        total = np.count_nonzero(unasked, axis=1)
-        wasted = np.count_nonzero(unasked & scarce, axis=1)
+        total = np.zeros(len(snapshot.nodes), np.int64)
+        wasted = np.zeros(len(snapshot.nodes), np.int64)
+        # A loop over resources, each a column of the table.
+        for column in np.flatnonzero(~asked).tolist():
+            name = names[column]
+            if name != PODS:
+                there = snapshot.nodes.allocatable[:, column] > 0
+                total += there
+                if name in listed or (ANY_EXTENDED in listed and is_extended(name)):
+                    wasted += there
         return np.where(wasted > 0, (total - wasted) * 100 // np.maximum(total, 1), 100) / 100

@@ -3,7 +3,8 @@
 A column has rows (nodes, or domains of nodes) and some counts per row. One copy of a shape takes its footprint.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
@@ -43,6 +44,17 @@ class Books:
     promised: Int
     #: What is left beside the reservation when it is needed; None while there is none.
     slack: Int | None = None
+    #: Arrays that are the snapshot's until they change.
+    _shared: set[str] = field(default_factory=set[str])
+
+    def to_change(self, name: Literal["free", "leaving", "promised"]) -> Int:
+        """Return an array that may be written. Most cycles change few, and copies of all nodes take time."""
+        array: Int = getattr(self, name)
+        if name in self._shared:
+            self._shared.discard(name)
+            array = array.copy(order="F")
+            setattr(self, name, array)
+        return array
 
 
 def open_books(column: Column, occupancy: Occupancy) -> Books:
@@ -65,4 +77,4 @@ def amounts(snapshot: Snapshot) -> Books:
     """Return the books of the amounts, which the snapshot has added up already."""
     nodes = snapshot.nodes
     column = Column(AMOUNTS, snapshot.requests, nodes.allocatable)
-    return Books(column, *(array.copy(order="F") for array in (nodes.free, nodes.leaving, nodes.promised)))
+    return Books(column, nodes.free, nodes.leaving, nodes.promised, _shared={"free", "leaving", "promised"})

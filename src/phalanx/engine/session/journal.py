@@ -22,7 +22,8 @@ class Journal:
         """Change some rows of an array."""
         self._entries.append((array, rows, array[rows]))
         array[rows] = values
-        self.renew()
+        self._versions += 1
+        self.version = self._versions
 
     def renew(self) -> None:
         """Give the state a new version: what was worked out before holds no longer."""

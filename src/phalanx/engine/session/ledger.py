@@ -13,6 +13,8 @@ from phalanx.engine.session.request import When
 from phalanx.model.axis import Bool, Int
 from phalanx.model.snapshot import Snapshot
 
+#: All rows of a column.
+EVERY = slice(None)
 #: Tasks with a promise: the shape and the node of each.
 Promise = tuple[Int, Int]
 
@@ -45,24 +47,24 @@ class Ledger:
     def occupy(self, shape: int, nodes: Int, counts: Int, *, beside: bool) -> None:
         """Put copies of a shape on nodes, each of which stands there once."""
         for books, rows, cost in self._costs(shape, nodes, counts):
-            self._journal.write(books.free, rows, books.free[rows] - cost)
+            self._change(books.to_change("free"), rows, -cost)
             if beside and books.slack is not None:
-                self._journal.write(books.slack, rows, books.slack[rows] - cost)
+                self._change(books.slack, rows, -cost)
 
     def promise(self, shape: int, nodes: Int, counts: Int, *, beside: bool) -> None:
         """Keep places for copies of a shape."""
         self._promising = True
         for books, rows, cost in self._costs(shape, nodes, counts):
-            self._journal.write(books.promised, rows, books.promised[rows] + cost)
+            self._change(books.to_change("promised"), rows, cost)
             if beside and books.slack is not None:
-                self._journal.write(books.slack, rows, books.slack[rows] - cost)
+                self._change(books.slack, rows, -cost)
 
     def release(self, shape: int, nodes: Int, counts: Int) -> None:
         """Give up places that were kept for copies of a shape."""
         for books, rows, cost in self._costs(shape, nodes, counts):
-            self._journal.write(books.promised, rows, books.promised[rows] - cost)
+            self._change(books.to_change("promised"), rows, -cost)
             if books.slack is not None:
-                self._journal.write(books.slack, rows, books.slack[rows] + cost)
+                self._change(books.slack, rows, cost)
 
     def vacate(self, shapes: Int, nodes: Int, lasting: Bool | None = None) -> None:
         """Let tasks on nodes leave: what they take will be free.
@@ -73,7 +75,7 @@ class Ledger:
             takes = self._takes[books.column.name][shapes]
             if not takes.any():
                 continue
-            self._add(books, books.leaving, shapes[takes], nodes[takes])
+            self._add(books, books.to_change("leaving"), shapes[takes], nodes[takes])
             if lasting is not None and books.slack is not None:
                 stays = takes & lasting
                 self._add(books, books.slack, shapes[stays], nodes[stays])
@@ -107,30 +109,38 @@ class Ledger:
         self._journal.renew()
 
     def spare(
-        self, name: str, counts: int | slice, when: When, own: Promise | None, priority: int, *, beside: bool
+        self,
+        name: str,
+        counts: int | slice,
+        when: When,
+        own: Promise | None,
+        priority: int,
+        *,
+        beside: bool,
+        rows: Int | slice = EVERY,
     ) -> Int:
         """Return what a request may take of one count of a column, per row, or of some counts: [row, count].
 
         A promise first waits for what is leaving; only what exceeds that lies in `free`. `own`: what is promised to
         the request's own gang, which does not count against it. Promises of other schedulers count for requests of
-        their priority and below.
+        their priority and below. `rows`: only these, for whom nothing may be promised to its own gang.
         """
         books = self._books[name]
-        free, promised = books.free[:, counts], None
+        free, promised = books.free[rows, counts], None
         if self._promising or self.foreign:
-            promised = books.promised[:, counts]
+            promised = books.promised[rows, counts]
             if self.foreign:
-                promised = promised + self._promised_by_others(books, priority)[:, counts]
+                promised = promised + self._promised_by_others(books, priority)[rows, counts]
             if own is not None:
                 promised = promised.copy()
                 self._subtract(books, promised, counts, own)
         if when is When.LATER:
-            free = free + books.leaving[:, counts]
+            free = free + books.leaving[rows, counts]
             free = free if promised is None else free - promised
         elif promised is not None:
-            free = free - np.maximum(promised - books.leaving[:, counts], 0)
+            free = free - np.maximum(promised - books.leaving[rows, counts], 0)
         if beside and books.slack is not None:
-            free = np.minimum(free, books.slack[:, counts])
+            free = np.minimum(free, books.slack[rows, counts])
         return free
 
     def _subtract(self, books: Books, promised: Int, counts: int | slice, own: Promise) -> None:
@@ -163,7 +173,13 @@ class Ledger:
                     times = np.bincount(at, counts[every >= 0], len(rows)).astype(np.int64)
                 yield books, rows, times[:, None] * footprint
 
+    def _change(self, array: Int, rows: Int, amounts: Int) -> None:
+        self._journal.write(array, rows, array[rows] + amounts)
+
     def _add(self, books: Books, array: Int, shapes: Int, nodes: Int) -> None:
+        if books.column.row_of is None:
+            self._journal.shift(array, nodes, books.column.footprint[shapes])
+            return
         rows = books.column.rows(nodes)
         known = rows >= 0
         self._journal.shift(array, rows[known], books.column.footprint[shapes[known]])

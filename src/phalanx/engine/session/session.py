@@ -9,7 +9,7 @@ import numpy as np
 from phalanx.engine.session.column import AMOUNTS, Column
 from phalanx.engine.session.entries import Entry, Evicted, Placed, Promised, Released, Reservation, Waiting
 from phalanx.engine.session.journal import Journal
-from phalanx.engine.session.ledger import Ledger, Promise
+from phalanx.engine.session.ledger import EVERY, Ledger, Promise
 from phalanx.engine.session.memory import ALWAYS, Memory
 from phalanx.engine.session.queue_books import QueueBooks
 from phalanx.engine.session.request import NOBODY, Request, When
@@ -71,6 +71,8 @@ class Session:
     memory: Memory = field(default_factory=Memory)
     #: Gangs that have a promise, or had one before a rollback.
     _promising: set[int] = field(default_factory=set[int])
+    #: A resident was evicted, or was before a rollback.
+    evicting: bool = False
     _attempt: Attempt | None = None
     _units: Units | None = None
     _residents: Residents | None = None
@@ -108,6 +110,11 @@ class Session:
         return self.journal.version
 
     @property
+    def promising(self) -> bool:
+        """Tell whether some place is promised, or was before a rollback."""
+        return bool(self._promising)
+
+    @property
     def units(self) -> Units:
         """Return the units of all waiting gangs, worked out once."""
         if self._units is None:
@@ -125,13 +132,16 @@ class Session:
         """Return what a request may take of one count of a column (of one resource), per row (per node)."""
         return self.once(("spare", column, count, self.view(request)), lambda: self._spare(request, count, column))
 
-    def spare_amounts(self, request: Request) -> Int:
-        """Return [node, resource]: what a request may take, as it says now or later."""
-        return self.once(("amounts", self.view(request)), lambda: self._spare(request, slice(None), AMOUNTS))
+    def spare_amounts(self, request: Request, nodes: Int | None = None) -> Int:
+        """Return [node, resource]: what a request may take, as it says now or later; or [entry of nodes, resource]."""
+        if nodes is not None and self.own_promise(request.gang) is None:
+            return self._spare(request, EVERY, AMOUNTS, nodes)
+        every = self.once(("amounts", self.view(request)), lambda: self._spare(request, EVERY, AMOUNTS))
+        return every if nodes is None else every[nodes]
 
-    def _spare(self, request: Request, counts: int | slice, column: str) -> Int:
-        own = self.own_promise(request.gang)
-        return self.ledger.spare(column, counts, request.when, own, self._priority(request), beside=request.beside)
+    def _spare(self, request: Request, counts: int | slice, column: str, rows: Int | slice = EVERY) -> Int:
+        own, priority = self.own_promise(request.gang), self._priority(request)
+        return self.ledger.spare(column, counts, request.when, own, priority, beside=request.beside, rows=rows)
 
     def view(self, request: Request) -> tuple[object, ...]:
         """Return what of a request, beside its shape and the nodes it is confined to, answers depend on."""
@@ -191,8 +201,7 @@ class Session:
 
     def drop_promise(self, tasks: Int) -> None:
         """Give back the places that are promised to these tasks, where some are."""
-        mine = tasks[self.promise[tasks] >= 0]
-        if not len(mine):
+        if not self._promising or not len(mine := tasks[self.promise[tasks] >= 0]):
             return
         shapes = self.snapshot.tasks.shape[mine]
         # A loop over the shapes of one unit, or of those that land together.
@@ -212,6 +221,7 @@ class Session:
     def evict(self, residents: Int) -> None:
         """Evict residents: what they have will be free, and their queues are credited."""
         table = self.residents
+        self.evicting = True
         self.write(self.evicted, residents, 1)
         promised = table.task[residents[residents >= table.running]]
         if len(promised):

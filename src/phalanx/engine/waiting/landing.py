@@ -19,7 +19,7 @@ from phalanx.model.axis import Bool, Int
 def land(session: Session, policy: Policy, units: Units, chosen: Bool) -> None:
     """Place those of the chosen units whose promised places are all free. `chosen` have a complete promise."""
     # A minimum lands before the growth of its gang.
-    for growth in (False, True):
+    for growth in (False, True) if chosen.any() else ():
         ready = _ready(session, units, chosen & (units.growth == growth))
         if len(ready):
             _land(session, policy, units, ready)

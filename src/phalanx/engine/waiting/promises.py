@@ -18,10 +18,10 @@ from phalanx.model.snapshot import NOMINATION_DEADLINE
 
 def release_invalid(session: Session, policy: Policy) -> None:
     """Give up the promises that no longer serve: their gangs are placed, or have room made for them, anew."""
+    if not session.promising:
+        return
     snapshot, tasks = session.snapshot, session.snapshot.tasks
     promised = np.flatnonzero(session.promise >= 0)
-    if not len(promised):
-        return
     doubtful = _without_room(session, policy, promised) | _beyond_limit(session, promised)
     gangs = set(tasks.gang[promised[doubtful]].tolist())
     if policy.judges_singly:
@@ -110,6 +110,8 @@ def _no_room(session: Session, policy: Policy, request: Request, nodes: Int) -> 
 
 def complete(session: Session, units: Units) -> Bool:
     """Return the units all of whose tasks have a promise, and no place yet."""
+    if not session.promising:
+        return np.zeros(len(units), np.bool_)
 
     def answer() -> Bool:
         found = all_of(units, (session.promise >= 0) & (session.place < 0))
@@ -161,6 +163,8 @@ def release_unused(session: Session, units: Units) -> None:
     A gang that is held for a reason of its own (a gate, missing members) keeps its promise until its time is over.
     """
     snapshot, tasks = session.snapshot, session.snapshot.tasks
+    if not session.promising and not tasks.lost:
+        return
     held = {int(units.gang[index]) for index in units.holds}
     late = (session.promise >= 0) & (snapshot.now - tasks.nominated_since >= NOMINATION_DEADLINE)
     late &= ~np.append(snapshot.nodes.leaving.any(axis=1), False)[session.promise]
