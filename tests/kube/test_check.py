@@ -35,6 +35,7 @@ from phalanx.kube.queue_crd import queue_crd
 from phalanx.testing.control_plane import need_binaries
 from phalanx.testing.objects import create_all, gang_manifests, pod_manifest
 from phalanx.testing.running import Scheduler, eventually, places
+from tests.kube.served import served
 
 pytestmark = pytest.mark.slow
 
@@ -451,9 +452,11 @@ def test_run_says_every_missing_right_in_one_line_and_goes_on_once_they_are_give
         assert scheduler.log.read_text().count("rights-missing") == 1
         assert f'remedy="{remedy}"' in scheduler.log.read_text()
         assert f"newcomer has none of the {len(RIGHTS)} rights" in scheduler.log.read_text()
+        assert served(scheduler.log, "/readyz")[0] == 503
         plane.kubectl("apply", "-f", "-", stdin=grant("newcomer", Wish()))
         eventually("the gang is bound", lambda: len(places(plane, "g-")) == 4, scheduler.log)
         eventually("it is told", lambda: "rights-granted" in scheduler.log.read_text(), scheduler.log)
         assert scheduler.log.read_text().count("rights-missing") == 1
+        eventually("it is ready", lambda: served(scheduler.log, "/readyz") == (200, "ok\n"), scheduler.log)
     finally:
         assert scheduler.stop() == 0

@@ -10,6 +10,7 @@ from phalanx.kube.local.control_plane import ControlPlane
 from phalanx.kube.local.nodes import node_manifest
 from phalanx.testing.objects import create_all, gang_manifests
 from phalanx.testing.running import Scheduler, eventually, places
+from tests.kube.served import served
 
 pytestmark = pytest.mark.slow
 
@@ -66,9 +67,12 @@ def test_on_a_fresh_cluster_an_administrator_runs_it_and_a_gang_is_bound(
     remedy = "kubectl create namespace phalanx-system"
     eventually("what mends it is said", lambda: remedy in scheduler.log.read_text(), scheduler.log)
     assert scheduler.log.read_text().count(remedy) == 1
+    status, why = served(scheduler.log, "/readyz")
+    assert (status, "the lease phalanx-system/phalanx: " in why) == (503, True), why
     plane.kubectl(*remedy.split()[1:])
     create_all(plane.kubeconfig, gang_manifests("h", 4))
     eventually("it goes on by itself", lambda: len(places(plane)) == 8, scheduler.log)
+    assert served(scheduler.log, "/readyz") == (200, "ok\n")
 
 
 def test_an_api_server_that_goes_away_and_comes_back_is_two_lines(

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from phalanx.kube.reading import ReadingClient
 from phalanx.testing.control_plane import need_binaries
 from phalanx.testing.objects import create_all, gang_manifests
 from phalanx.testing.running import ENDS_WITHIN, Scheduler, eventually
+from tests.kube.served import served
 
 pytestmark = pytest.mark.slow
 
@@ -93,9 +93,7 @@ def requests_of(user: str, audit: Path) -> Iterator[dict[str, Any]]:
 
 
 def scrape(log: Path) -> dict[str, float]:
-    port = next(part for line in log.read_text().splitlines() for part in line.split() if part.startswith("port="))
-    with urllib.request.urlopen(f"http://127.0.0.1:{port.removeprefix('port=')}/metrics", timeout=10) as answer:
-        lines = answer.read().decode().splitlines()
+    lines = served(log, "/metrics")[1].splitlines()
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[:1] != "#")}
 
 

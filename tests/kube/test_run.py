@@ -91,6 +91,28 @@ def test_held_is_not_unschedulable_so_that_autoscalers_leave_it_alone(
     assert (told["reason"], told["message"]) == ("Held", "3 of 4 members are there")
 
 
+def test_a_slip_in_a_key_is_named_on_the_pods_that_it_holds_with_the_right_key(
+    plane: ControlPlane, start: Callable[..., Scheduler]
+) -> None:
+    """Without any admission policy."""
+    pods = gang_manifests("g", 2)
+    for pod in pods:
+        keys = pod["metadata"]["annotations"]
+        keys["phalanx.dev/minimun"] = keys.pop("phalanx.dev/minimum")
+    create_all(plane.kubeconfig, [node_manifest("n1"), *pods])
+    scheduler = start()
+    said = (
+        "metadata.annotations[phalanx.dev/minimun]: unknown key phalanx.dev/minimun, did you mean phalanx.dev/minimum"
+    )
+    names = ("g-0", "g-1")
+
+    def all_told() -> bool:
+        return all(condition(plane, name).get("message", "").startswith(said) for name in names)
+
+    eventually("their conditions say so", all_told, scheduler.log)
+    eventually("so do events", lambda: all(said in plane.kubectl("describe", "pod", name) for name in names))
+
+
 def test_an_idle_cluster_sees_no_write(plane: ControlPlane, start: Callable[..., Scheduler]) -> None:
     # One after the other: were the gang the older one, it would be told that one fits, and later that none does.
     for objects in ([node_manifest("n1", gpus=1), pod_manifest("a")], gang_manifests("big", 2)):
