@@ -206,6 +206,37 @@ def test_unknown_kinds_are_ignored_and_counted(
     )  # fmt: skip
 
 
+def test_a_node_that_contradicts_itself_is_one_line_and_counted_all_the_same(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Its annotation was cut in the middle, and its label counts more than the device plugin."""
+    hami = "GPU-a,1,81920,100,NVIDIA H100,0,true:GPU-b,1,81920,1"
+    file = tmp_path / "cut.yaml"
+    file.write_text(f"""
+apiVersion: v1
+kind: Node
+metadata:
+  name: n1
+  annotations: {{hami.io/node-nvidia-register: "{hami}"}}
+  labels: {{nvidia.com/gpu.count: "8"}}
+status: {{allocatable: {{pods: "9", nvidia.com/gpu: "2"}}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: p}}
+spec: {{schedulerName: phalanx, containers: [{{name: main, resources: {{limits: {{nvidia.com/gpu: 2}}}}}}]}}
+""")
+    assert main(["plan", "-f", str(file), "--strict"]) == 0
+    printed = capsys.readouterr()
+    assert "bind  default/p  1 pod: n1" in printed.out
+    register = "metadata.annotations[hami.io/node-nvidia-register]"
+    cut = f"found '{hami[-40:]}' at its end, where every record ends with ':'"
+    assert printed.err.splitlines() == [
+        f"phalanx: Node n1: {register}: {cut}; its nvidia.com/gpu are counted and no more",
+        "phalanx: Node n1: metadata.labels[nvidia.com/gpu.count]: says 8, the device plugin 2 of nvidia.com/gpu",
+    ]
+
+
 def test_a_running_pod_with_a_constraint_that_is_not_honoured_yet_is_no_mistake(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

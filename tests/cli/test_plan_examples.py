@@ -77,3 +77,16 @@ def test_pod_by_pod_a_group_is_spread_over_both_nodes(capsys: pytest.CaptureFixt
 def test_phalanx_packs_a_group_and_fills_its_node_before_it_takes_another(capsys: pytest.CaptureFixture[str]) -> None:
     assert steps(capsys, "packing/three", "default") == binds("render", "node-a node-a node-a")
     assert steps(capsys, "packing/five", "default") == binds("render", "node-a node-b", first=3)
+
+
+HUGE = "without a device of at least 141Gi (largest 81559Mi, 0/3 nodes have one)"
+
+
+def test_pods_go_to_the_models_and_sizes_of_gpu_that_they_ask_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """One H100 is cordoned. What no GPU here can serve never starts, and says so."""
+    assert steps(capsys, "gpus", "default") == [
+        f"wait default/huge 1 never: 0/3 nodes: 3 {HUGE}",
+        "bind default/infer t4-1",
+        "bind default/tune a100-1",
+        *binds("train", "h100-1 h100-1 h100-1 a100-1"),
+    ]

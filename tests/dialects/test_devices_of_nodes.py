@@ -194,6 +194,16 @@ def test_a_cordon_that_names_nothing_is_one_line(text: str, why: str) -> None:
     assert found.remarks == (f"metadata.annotations[{CORDON}]: {why}; it cordons nothing",)
 
 
+def test_a_misspelt_key_on_a_node_is_one_line_whatever_the_node_has() -> None:
+    key = "phalanx.dev/cordoned-device"
+    assert node({"cpu": "1"}, {}, {key: f"{GPU}=1"}).remarks == (
+        f"metadata.annotations[{key}]: unknown key {key}, did you mean {CORDON}",
+    )
+    assert node({"cpu": "1"}, {}, {CORDON: f"{GPU}=1"}).remarks == (
+        f"metadata.annotations[{CORDON}]: found '{GPU}=1', it has none of these; it cordons nothing",
+    )
+
+
 def test_a_count_beyond_any_node_makes_no_devices() -> None:
     found = node({GPU: "9000000000000"}, {f"{GPU}.product": H100})
     assert found.devices == ()

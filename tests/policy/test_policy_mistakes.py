@@ -14,7 +14,7 @@ NAMES = "allowed is a list of at least one scheduler name"
 ACTIONS = "allocate, backfill, consolidate, reclaim, preempt, evict_stale"
 NOTHING = "unknown argument (none is allowed here)"
 PRESETS = "default, kai, pod-by-pod"
-KEYS = "extends, schedulerNames, actions, plugins, share, search"
+KEYS = "extends, schedulerNames, actions, plugins, share, search, devices"
 STRATEGIES = "LeastAllocated, MostAllocated, RequestedToCapacityRatio, PerResource"
 
 
@@ -115,7 +115,7 @@ def test_an_argument_says_what_it_may_be(arguments: str, said: str) -> None:
         ("search: 20000", "search: found 20000, allowed is a map with steps"),
         ("search: {steps: 1.5}", "search.steps: found 1.5, allowed is a whole number from 1 to 1000000000"),
         ("share: {name: 2026-99-99}", "share.name: '2026-99-99': unknown share (allowed: quota_then_weight, weighted)"),
-        ("7: x", "7: unknown key (allowed: extends, schedulerNames, actions, plugins, share, search)"),
+        ("7: x", "7: unknown key (allowed: extends, schedulerNames, actions, plugins, share, search, devices)"),
     ],
 )  # fmt: skip
 def test_each_key_says_what_it_may_be(line: str, said: str) -> None:
@@ -138,6 +138,15 @@ def test_a_key_given_twice_is_refused_where_the_second_stands() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (
+            "extends: default\ndevices: nvidia.com/gpu",
+            "my.yaml:2: devices: found 'nvidia.com/gpu', allowed is a list of resources such as nvidia.com/gpu",
+        ),
+        (
+            "extends: default\ndevices: [gpu]",
+            "my.yaml:2: devices[0]: found 'gpu', allowed is a resource such as nvidia.com/gpu or nvidia.com/mig-*",
+        ),
+        ("extends: default\ndevices: [a.b/c, a.b/c]", "my.yaml:2: devices[1]: a.b/c is listed twice"),
         ("", f"my.yaml:1: found an empty file, allowed is a map with {KEYS}"),
         ("- a", f"my.yaml:1: found a list, allowed is a map with {KEYS}"),
         ("a: b: c", "my.yaml:1: not YAML: mapping values are not allowed in this context"),

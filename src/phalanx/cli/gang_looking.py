@@ -55,7 +55,7 @@ class Wish:
 def run(wish: Wish) -> None:
     """Look and print; raise `Mistake` for what the user must mend."""
     policy = chosen(wish.policy, wish.scheduler_names)
-    world = World(policy.label_keys)
+    world = World(policy.label_keys, policy.devices)
     if wish.source.files:
         named = Admission()
         documents = [named.identify(one.object) for one in fill(world, wish.source.files, policy)]

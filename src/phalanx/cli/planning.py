@@ -78,7 +78,7 @@ def _run(wish: Wish, timings: Timings) -> None:
     with timings.stage("admit"):
         objects = read_objects(found.documents, policy.scheduler_names)
     _complain(wish, found, objects)
-    world = TimedWorld(policy.label_keys, timings)
+    world = TimedWorld(policy.label_keys, policy.devices, timings)
     with timings.stage("apply"):
         for event in objects.events:
             world.apply(event)
@@ -152,6 +152,13 @@ def _complain(wish: Wish, found: Manifests, objects: Objects) -> None:
         if isinstance(event, TaskSeen) and _is_odd(event.task)
     ]
     odd += [f"{one} ({source})" for one, source in objects.astray]
+    # A node that contradicts itself is counted all the same: that makes no object bad.
+    remarks = [
+        f"Node {event.node.name}: {remark}"
+        for event in objects.events
+        if isinstance(event, NodeSeen)
+        for remark in event.node.remarks
+    ]
     nothing = not any(isinstance(event, NodeSeen | TaskSeen) for event in objects.events)
     bad = [*found.problems, *refused, *odd]
     if nothing and not bad:
@@ -159,7 +166,7 @@ def _complain(wish: Wish, found: Manifests, objects: Objects) -> None:
     if nothing or (wish.strict and bad):
         raise Mistake("\n".join(bad))
     # The text has the refused objects in it; for a program's output a person would miss them.
-    for line in [*found.problems, *odd, *(refused if wish.output != "text" else [])]:
+    for line in [*found.problems, *odd, *remarks, *(refused if wish.output != "text" else [])]:
         complain(line)
 
 

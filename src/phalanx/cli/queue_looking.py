@@ -47,7 +47,7 @@ def run(wish: Wish) -> None:
     """Look and print; raise `Mistake` for what the user must mend."""
     now = None if wish.source.now is None else _moment(wish.source.now)
     policy = chosen(wish.policy, wish.scheduler_names)
-    world = World(policy.label_keys)
+    world = World(policy.label_keys, policy.devices)
     world.remember(policy.share.memory if policy.share else None)
     if wish.source.files:
         fill(world, wish.source.files, policy)

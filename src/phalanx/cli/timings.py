@@ -59,8 +59,8 @@ def _peak_bytes() -> float:
 class TimedWorld(World):
     """A world that books its own share of a cycle."""
 
-    def __init__(self, label_keys: frozenset[str], timings: Timings) -> None:
-        super().__init__(label_keys)
+    def __init__(self, label_keys: frozenset[str], devices: tuple[str, ...], timings: Timings) -> None:
+        super().__init__(label_keys, devices)
         self._timings = timings
 
     def compile(self, now: float) -> Snapshot:

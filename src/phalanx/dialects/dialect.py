@@ -11,6 +11,7 @@ import msgspec
 
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.mistakes import Mistakes
+from phalanx.model.device import DeviceWish
 from phalanx.model.events import Event, GroupsSeen, QueueGone
 from phalanx.model.gang import Membership
 from phalanx.model.plan import Reason
@@ -34,6 +35,7 @@ class Wishes(NamedTuple):
     #: These two count for a pod in no gang alone.
     preemptible: bool | None = None
     patience: float | None = None
+    devices: DeviceWish | None = None
 
 
 @dataclass(frozen=True, slots=True)

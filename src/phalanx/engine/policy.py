@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Protocol
 
 from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Share, Veto, Victim
 from phalanx.engine.session.session import Session
+from phalanx.model.device import DEVICE_RESOURCES
 
 #: Actions that evict for a waiting gang.
 TAKING = frozenset({"consolidate", "reclaim", "preempt"})
@@ -40,6 +41,8 @@ class Policy:
     search_steps: int = 20_000
     #: How the cluster is divided among queues; None: nobody is entitled to anything.
     share: Share | None = None
+    #: Resources that are devices, beside those that nodes describe.
+    devices: tuple[str, ...] = DEVICE_RESOURCES
     filters: tuple[Filter, ...] = field(init=False, repr=False)
     static_filters: tuple[Filter, ...] = field(init=False, repr=False)
     scores: tuple[tuple[Score, float], ...] = field(init=False, repr=False)

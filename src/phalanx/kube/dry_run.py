@@ -43,7 +43,7 @@ class DryRun:
         wave_deadline: float, tell: Tell,
     ) -> None:  # fmt: skip
         self.clock = Clock()
-        self.world = World(policy.label_keys)
+        self.world = World(policy.label_keys, policy.devices)
         self.world.wave_deadline = wave_deadline
         self.loop = Loop(self.world, policy, charged=False)
         self.feed = Feed(self.world, policy.scheduler_names)
@@ -71,6 +71,7 @@ class DryRun:
         self.log.say("policy", name=policy.name)
         self.loop.policy = policy
         self.world.read_labels(policy.label_keys)
+        self.world.read_devices(policy.devices)
         if policy.scheduler_names != self.feed.schedulers:
             self.feed.schedulers = policy.scheduler_names
             self.feed.forget_versions()

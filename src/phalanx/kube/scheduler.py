@@ -64,7 +64,7 @@ class Scheduler:
         standing: Standing | None = None,
     ) -> None:  # fmt: skip
         self.clock = Clock()
-        self.world = World(policy.label_keys)
+        self.world = World(policy.label_keys, policy.devices)
         self.world.wave_deadline = settings.wave_deadline
         self.loop = Loop(self.world, policy)
         self.feed = Feed(self.world, policy.scheduler_names)
@@ -126,6 +126,7 @@ class Scheduler:
         self.loop.policy = policy
         self._forgetful = self._forgetful or self.world.queues.usage is not remembered
         self.world.read_labels(policy.label_keys)
+        self.world.read_devices(policy.devices)
         if names_changed:
             # Whose pods are ours is decided when they are read: read all of them again.
             self.feed.schedulers = policy.scheduler_names

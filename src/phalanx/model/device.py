@@ -4,6 +4,7 @@ The device plugin of a node counts them as a resource. What more is known of eac
 labels and annotations of the node; where nothing more is known, a device is a place of its resource and no more.
 """
 
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -11,6 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from phalanx.model.axis import Amounts, Bool, Int, unit
+
+_WORD = re.compile(r"[a-z0-9.]+", re.ASCII)
 
 #: Nothing is known of it.
 UNKNOWN = -1
@@ -53,6 +56,28 @@ class Device:
     def usable(self) -> bool:
         """Tell whether pods may be placed on it."""
         return self.healthy and not self.cordoned
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceWish:
+    """Which devices a pod wants, beside how many."""
+
+    #: Models that serve, with how much each is worth to it; none: any.
+    models: tuple[tuple[str, float], ...] = ()
+    #: Bytes that each device has at least; 0: any.
+    memory: int = 0
+
+    @property
+    def model_names(self) -> str:
+        """Return the models as a person would say them."""
+        names = [name for name, _ in self.models]
+        return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+    def worth(self, model: str) -> float | None:
+        """Return how much a model is worth; None: it does not serve."""
+        if not self.models:
+            return 1.0
+        return max((worth for name, worth in self.models if is_model(name, model)), default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +131,16 @@ NO_DEVICES = DeviceTable(
 def is_device(resource: str, listed: tuple[str, ...]) -> bool:
     """Tell whether a resource is in a table of devices."""
     return any(resource == one or fnmatchcase(resource, one) for one in listed)
+
+
+@lru_cache(maxsize=4096)
+def is_model(asked: str, model: str) -> bool:
+    """Tell whether a model is the one that is asked for: its words stand in the model's, side by side.
+
+    `A100` is `NVIDIA-A100-SXM4-80GB`, and so is `a100-sxm4`; it is not `A1000`.
+    """
+    want, have = _WORD.findall(asked.lower()), _WORD.findall(model.lower())
+    return any(have[at : at + len(want)] == want for at in range(len(have) - len(want) + 1)) if want else False
 
 
 def devices_of(described: tuple[Device, ...], allocatable: Amounts, resources: tuple[str, ...]) -> tuple[Device, ...]:

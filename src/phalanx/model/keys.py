@@ -23,6 +23,12 @@ class Value(StrEnum):
     SPAN = "span"
     FLAG = "flag"
     LEVEL = "level"
+    #: Models of devices, in order or with weights.
+    MODELS = "models"
+    #: Bytes.
+    MEMORY = "memory"
+    #: Devices of a node.
+    DEVICES = "devices"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,8 @@ TOPOLOGY_REQUIRED = f"{PREFIX}topology-required"
 TOPOLOGY_PREFERRED = f"{PREFIX}topology-preferred"
 PATIENCE = f"{PREFIX}patience"
 MOVABLE = f"{PREFIX}movable"
+GPU_MODEL = f"{PREFIX}gpu-model"
+GPU_MEMORY_MINIMUM = f"{PREFIX}gpu-memory-minimum"
 #: On a namespace: the default of its pods.
 QUEUE = f"{PREFIX}queue"
 #: On a namespace: the `spec.schedulerName` that its new pods are given.
@@ -76,6 +84,9 @@ KEYS = (
     Key(TOPOLOGY_PREFERRED, Value.LEVEL),
     Key(PATIENCE, Value.DURATION),
     Key(MOVABLE, Value.FLAG),
+    Key(GPU_MODEL, Value.MODELS),
+    Key(GPU_MEMORY_MINIMUM, Value.MEMORY),
+    Key(CORDONED_DEVICES, Value.DEVICES, on=("Node",)),
     Key(QUEUE, Value.NAME, "label", ("Pod", "Namespace")),
     Key(SCHEDULER_NAME, Value.NAME, "label", ("Namespace",)),
 )

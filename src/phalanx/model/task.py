@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from phalanx.model.device import DeviceWish
 from phalanx.model.gang import Membership
 from phalanx.model.selectors import HostPort, NodeTerm, PodTerm, Preference, Repulsion, Toleration
 
@@ -53,6 +54,8 @@ class Shape:
     host_ports: tuple[HostPort, ...] = ()
     #: Required anti-affinity: keeps matching pods out of its domains while it is on a node.
     repels: tuple[Repulsion, ...] = ()
+    #: Which devices serve it; None: any of the resource that it asks for.
+    devices: DeviceWish | None = None
 
 
 @dataclass(frozen=True, slots=True)

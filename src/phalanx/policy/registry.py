@@ -15,9 +15,12 @@ from phalanx.engine.plugin import Plugin, Share
 from phalanx.engine.plugins.ageing import Ageing
 from phalanx.engine.plugins.arrival import Arrival
 from phalanx.engine.plugins.balanced_allocation import BalancedAllocation
+from phalanx.engine.plugins.device_memory import DeviceMemory
+from phalanx.engine.plugins.device_model import DeviceModel
 from phalanx.engine.plugins.fairness import Fairness
 from phalanx.engine.plugins.gang import Gang
 from phalanx.engine.plugins.host_ports import HostPorts
+from phalanx.engine.plugins.mixed_devices import MixedDevices
 from phalanx.engine.plugins.node_affinity import NodeAffinity
 from phalanx.engine.plugins.node_ready import NodeReady
 from phalanx.engine.plugins.patience import Patience
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 GROUP = "phalanx.plugins"
 
 _BUILT_IN: tuple[type[Plugin], ...] = (
-    NodeReady, Taints, NodeAffinity, PodAntiAffinity, HostPorts, ResourceFit,
+    NodeReady, Taints, NodeAffinity, DeviceModel, DeviceMemory, PodAntiAffinity, HostPorts, ResourceFit, MixedDevices,
     ScarceResources, BalancedAllocation, Ageing, Gang, Quota, Fairness, Patience, Priority, Arrival,
 )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The sections of a policy file: each key read into what the engine takes, every mistake noted with its line."""
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -16,7 +17,9 @@ from phalanx.yaml_text import Path
 
 Made = TypeVar("Made")
 
-KEYS = ("extends", "schedulerNames", "actions", "plugins", "share", "search")
+KEYS = ("extends", "schedulerNames", "actions", "plugins", "share", "search", "devices")
+#: A `*` stands for any letters.
+_DEVICE = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,252}/[-A-Za-z0-9_.*]{1,63}", re.ASCII)
 WEIGHT_MAX = 1_000_000
 STEPS_MAX = 1_000_000_000
 
@@ -31,6 +34,7 @@ class Sections:
     plugins: tuple[Weighted, ...] | None = None
     search_steps: int | None = None
     share: Share | None = None
+    devices: tuple[str, ...] | None = None
 
     def over(self, base: "Sections") -> "Sections":
         """Return these sections, with the base's where these are silent. Lists do not merge."""
@@ -41,6 +45,7 @@ class Sections:
             base.plugins if self.plugins is None else self.plugins,
             base.search_steps if self.search_steps is None else self.search_steps,
             base.share if self.share is None else self.share,
+            base.devices if self.devices is None else self.devices,
         )
 
 
@@ -64,7 +69,25 @@ def read_sections(document: Document) -> Sections:
         sections.share = _share(document, given["share"])
     if "search" in given:
         sections.search_steps = _search(document, given["search"])
+    if "devices" in given:
+        sections.devices = _devices(document, given["devices"])
     return sections
+
+
+def _devices(document: Document, given: Any) -> tuple[str, ...]:
+    """Read the table of resources that are devices. An empty one says that nothing but what nodes describe is."""
+    if not isinstance(given, list):
+        document.mistake(("devices",), f"found {shown(given)}, allowed is a list of resources such as nvidia.com/gpu")
+        return ()
+    for position, name in enumerate(given):
+        if not isinstance(name, str) or not _DEVICE.fullmatch(name):
+            document.mistake(
+                ("devices", position),
+                f"found {shown(name)}, allowed is a resource such as nvidia.com/gpu or nvidia.com/mig-*",
+            )
+        elif name in given[:position]:
+            document.mistake(("devices", position), f"{name} is listed twice")
+    return tuple(name for name in given if isinstance(name, str))
 
 
 def _scheduler_names(document: Document, given: Any) -> tuple[str, ...]:

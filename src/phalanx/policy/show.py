@@ -27,6 +27,7 @@ def resolved(policy: Policy) -> str:
     if policy.share is not None:
         lines.append(_yaml({"share": {"name": policy.share.name, "arguments": _arguments(policy.share)}}))
     lines.append(_yaml({"search": {"steps": policy.search_steps}}))
+    lines.append(_yaml({"devices": list(policy.devices)}))
     return "".join(lines)
 
 

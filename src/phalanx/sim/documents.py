@@ -6,7 +6,8 @@ They enter through the dialects like everything else, so a scenario cannot say w
 from datetime import UTC, datetime
 from typing import Any
 
-from phalanx.model.axis import is_extended
+from phalanx.model.axis import GPU, is_extended
+from phalanx.model.keys import CORDONED_DEVICES
 from phalanx.sim.lines import BudgetLine, NodeLine, PodLine, QueueLine
 
 PODS_PER_NODE = "110"
@@ -14,13 +15,15 @@ PODS_PER_NODE = "110"
 
 def node_document(node: NodeLine) -> dict[str, Any]:
     """Return a Node."""
+    cordoned = {"annotations": {CORDONED_DEVICES: f"{GPU}={node.cordoned_gpus}"}} if node.cordoned_gpus else {}
     return {
         "apiVersion": "v1",
         "kind": "Node",
         "metadata": {
             "name": node.name,
             "uid": f"node:{node.name}",
-            "labels": {"kubernetes.io/hostname": node.name, **node.label},
+            "labels": {"kubernetes.io/hostname": node.name, **_gpu_labels(node), **node.label},
+            **cordoned,
         },
         "spec": {
             "unschedulable": node.cordoned,
@@ -31,6 +34,12 @@ def node_document(node: NodeLine) -> dict[str, Any]:
             "conditions": [{"type": "Ready", "status": "False" if node.not_ready else "True"}],
         },
     }
+
+
+def _gpu_labels(node: NodeLine) -> dict[str, str]:
+    """Return the labels that GPU feature discovery would put on the node."""
+    said = {f"{GPU}.product": node.gpu_model, f"{GPU}.memory": node.gpu_memory}
+    return {key: value for key, value in said.items() if value is not None}
 
 
 def queue_document(queue: QueueLine) -> dict[str, Any]:
@@ -102,6 +111,8 @@ def _annotations(pod: PodLine) -> dict[str, str]:
         "patience": _duration(pod.patience),
         "preemptible": _truth(pod.preemptible),
         "movable": _truth(pod.movable),
+        "gpu-model": pod.gpu_model,
+        "gpu-memory-minimum": pod.gpu_memory_minimum,
     }
     if pod.members is not None:
         texts |= {

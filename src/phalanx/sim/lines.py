@@ -18,6 +18,9 @@ class NodeLine:
     taint: tuple[tuple[str, str, str], ...]
     cordoned: bool = False
     not_ready: bool = False
+    gpu_model: str | None = None
+    gpu_memory: str | None = None
+    cordoned_gpus: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +94,8 @@ class PodLine:
     preempts: bool | None = None
     topology_required: str | None = None
     topology_preferred: str | None = None
+    gpu_model: str | None = None
+    gpu_memory_minimum: str | None = None
     controlled: bool = False
 
 

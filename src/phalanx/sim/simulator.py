@@ -40,7 +40,7 @@ class Simulator:
         self.seed = seed
         self.now = 0.0
         self.cycles = 0
-        self.world = World(policy.label_keys)
+        self.world = World(policy.label_keys, policy.devices)
         self._loop = Loop(self.world, policy)
         self._agenda = Agenda[Happening]()
         self.cluster = Cluster(self.world, self._agenda, timeline)

@@ -108,12 +108,19 @@ def truth(text: str) -> bool:
     return text == "true"
 
 
+def word(text: str) -> str:
+    """Read what a node says of its devices."""
+    if not re.fullmatch(r"[A-Za-z0-9](?:[-A-Za-z0-9_.,]{0,61}[A-Za-z0-9])?", text, re.ASCII):
+        raise ValueError("allowed is a word such as H100 or 80Gi")
+    return text
+
+
 #: What equal pods have in common, on `pod` and `gang` lines.
 _POD: dict[str, Reader] = {
     "created": seconds, "every": seconds, "on": name, "runtime": runtime, "until": seconds, "priority": priority,
     "port": port,
     "namespace": name, "scheduler": name, "queue": name, "patience": seconds, "preemptible": truth,
-    "movable": truth, "preempts": truth,
+    "movable": truth, "preempts": truth, "gpu-model": str, "gpu-memory-minimum": str,
 }  # fmt: skip
 _GANG: dict[str, Reader] = {
     "members": count(1), "minimum": count(1), "maximum": count(1), "subgroup": name,
@@ -127,7 +134,7 @@ _QUEUE: dict[str, Reader] = {
 
 #: Per kind of line: the words with a value.
 VALUES: Mapping[str, Mapping[str, Reader]] = {
-    "node": {},
+    "node": {"gpu-model": word, "gpu-memory": word, "cordoned-gpus": word},
     "queue": _QUEUE,
     "budget": {"min-available": portion, "max-unavailable": portion, "namespace": name},
     "gang": _POD | _GANG,

@@ -69,7 +69,7 @@ def _plans(given: str, policy: str | Policy, now: str | None, cycles: int) -> It
             "scenario: fail, scale and until happen over time, allowed here are node, queue, budget, gang and pod"
         )
     moment = max((at for at, _ in arrivals), default=0.0) if now is None else seconds(now)
-    world = World(chosen.label_keys)
+    world = World(chosen.label_keys, chosen.devices)
     for node in laid_out.nodes:
         world.apply(NodeSeen(node))
     for event in laid_out.others:

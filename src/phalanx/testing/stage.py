@@ -24,7 +24,7 @@ class Stage:
     def __init__(self, given: str, policy: str | Policy = "default") -> None:
         chosen = load_policy(policy) if isinstance(policy, str) else policy
         laid_out = timeline(read_scenario(dedent(given)), schedulers=chosen.scheduler_names)
-        self.world = World(chosen.label_keys)
+        self.world = World(chosen.label_keys, chosen.devices)
         self.loop = Loop(self.world, chosen)
         #: Pods of the scenario that are not there yet, with their times.
         self._to_come = [(at, one.task) for at, one in laid_out.happenings if isinstance(one, Arrive)]

@@ -6,6 +6,7 @@ out dirty rows afresh from the tasks that are there. What was forgotten once wou
 
 from dataclasses import replace
 
+from phalanx.model.device import DEVICE_RESOURCES
 from phalanx.model.events import (
     BudgetGone,
     BudgetSeen,
@@ -50,7 +51,7 @@ from phalanx.world.rows import FINISHED, Rows, stuck_at
 class World:
     """Apply events; compile snapshots."""
 
-    def __init__(self, label_keys: frozenset[str] = frozenset()) -> None:
+    def __init__(self, label_keys: frozenset[str] = frozenset(), devices: tuple[str, ...] = DEVICE_RESOURCES) -> None:
         self.nodes: dict[str, Node] = {}
         #: By uid: a name can be used again.
         self.tasks: dict[str, Task] = {}
@@ -67,6 +68,7 @@ class World:
         self._rests = Rests()
         self._nominations = Nominations()
         self._rows = Rows(self._rests, self._nominations, label_keys)
+        self.read_devices(devices)
         #: A gang that did not come together in so many seconds steps back.
         self.wave_deadline = WAVE_DEADLINE
         #: Something changed that the last plan did not decide itself.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from phalanx.dialects.core.device_registers import REGISTERS, RegisterError, registered
 from phalanx.model.axis import Amounts, is_extended, unit
 from phalanx.model.device import DEVICES_MAX, Device
-from phalanx.model.keys import CORDONED_DEVICES, annotation, label
+from phalanx.model.keys import CORDONED_DEVICES, annotation, label, mistaken
 from phalanx.model.quantity import QuantityError, capacity, shown
 
 #: After the name of the resource. NVIDIA's feature discovery writes the first of each, AMD's node labeller the second.
@@ -39,9 +39,12 @@ def described(
 ) -> Described:
     """Return the devices of which a node says more than their number, and what may be given out."""
     resources = [name for name in allocatable if is_extended(name)]
-    if not resources:
+    wrong = mistaken("Node", "annotation", annotations)
+    if not resources and wrong is None and CORDONED_DEVICES not in annotations:
         return Described((), allocatable, ())
     reading = _Reading(labels, annotations, capacity_, allocatable)
+    if wrong is not None:
+        reading.remarks.append(": ".join(wrong))
     found = reading.registers()
     for resource in resources:
         if resource not in found and (listed := reading.labelled(resource)):

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from functools import lru_cache
 
 from phalanx.dialects.core import constraints, objects, pod_objects
 from phalanx.dialects.core.priority_classes import evicts
@@ -9,9 +10,10 @@ from phalanx.dialects.core.shapes import shape_of
 from phalanx.dialects.dialect import QueueName, Table, Wishes
 from phalanx.dialects.mistakes import NAME_ALLOWED, Mistakes, is_name
 from phalanx.dialects.timestamps import moment
+from phalanx.model.device import DeviceWish
 from phalanx.model.gang import Membership
 from phalanx.model.quantity import shown
-from phalanx.model.task import Hold, State, Task
+from phalanx.model.task import Hold, Shape, State, Task
 
 _NO_WISHES = Wishes()
 _FINISHED = {"Succeeded": State.SUCCEEDED, "Failed": State.FAILED}
@@ -46,7 +48,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         uid=meta.uid or f"{namespace}/{name}",
         namespace=namespace,
         name=name,
-        shape=shape,
+        shape=shape if wishes.devices is None else _wishing(shape, wishes.devices),
         state=state,
         node=node,
         ours=ours,
@@ -115,7 +117,14 @@ def _wishes(pod: pod_objects.Pod, priority: int, mistakes: Mistakes, table: Tabl
         next((one.expected_runtime for one in said if one.expected_runtime is not None), None),
         next((one.preemptible for one in said if one.preemptible is not None), None),
         next((one.patience for one in said if one.patience is not None), None),
+        next((one.devices for one in said if one.devices is not None), None),
     )
+
+
+@lru_cache(maxsize=8192)
+def _wishing(shape: Shape, wish: DeviceWish) -> Shape:
+    """Return a shape with its wish. The pods of a template say the same, so it is one shape."""
+    return replace(shape, devices=wish)
 
 
 def _state(pod: pod_objects.Pod) -> State:

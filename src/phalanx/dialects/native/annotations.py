@@ -7,6 +7,7 @@ from functools import lru_cache
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.dialect import QueueName, Wishes
 from phalanx.dialects.mistakes import NAME_ALLOWED, FieldError, Mistakes, is_name, one_of
+from phalanx.dialects.native.device_wishes import DEVICE_KEYS, device_wish
 from phalanx.dialects.timestamps import duration
 from phalanx.model.gang import Membership
 from phalanx.model.keys import (
@@ -33,13 +34,13 @@ ANNOTATIONS = keys_of("Pod", "annotation")
 #: These say which gang a pod is in and what makes it whole; the first two are needed.
 DEFINING = (GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM)
 #: What a gang says of itself; the same strings mean the same membership.
-_OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIME, MOVABLE})
+_OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIME, MOVABLE, *DEVICE_KEYS})
 
 #: What may be wished for a gang whoever says who belongs to it.
 _WISHES = (START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_PREFERRED, PATIENCE)
 
 #: What a pod says of itself.
-_OF_POD = frozenset({MOVABLE, EXPECTED_RUNTIME, PREEMPTIBLE, PATIENCE})
+_OF_POD = frozenset({MOVABLE, EXPECTED_RUNTIME, PREEMPTIBLE, PATIENCE, *DEVICE_KEYS})
 
 COUNT_MAX = 2**31 - 1
 COUNT = re.compile(r"[0-9]{1,10}", re.ASCII)
@@ -98,7 +99,8 @@ def wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes |
     preemptible = _noted_flag(PREEMPTIBLE, annotations, mistakes) if alone else None
     patience = _noted_seconds(PATIENCE, annotations, mistakes) if alone else None
     movable = MOVABLE not in annotations or _noted_flag(MOVABLE, annotations, mistakes) is True
-    return Wishes(movable, _noted_seconds(EXPECTED_RUNTIME, annotations, mistakes), preemptible, patience)
+    expected = _noted_seconds(EXPECTED_RUNTIME, annotations, mistakes)
+    return Wishes(movable, expected, preemptible, patience, device_wish(annotations, mistakes))
 
 
 def _noted_flag(key: str, annotations: dict[str, str], mistakes: Mistakes) -> bool | None:

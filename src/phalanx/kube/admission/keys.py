@@ -2,6 +2,7 @@
 
 from phalanx.dialects.mistakes import NAME, NAME_ALLOWED, NAME_MAX
 from phalanx.dialects.native.annotations import COUNT, COUNT_ALLOWED, COUNT_MAX, FLAGS, LEVEL, LEVEL_ALLOWED
+from phalanx.dialects.native.device_wishes import MEMORY, MEMORY_ALLOWED, MODELS, MODELS_ALLOWED
 from phalanx.dialects.timestamps import DURATION_ALLOWED
 from phalanx.kube.admission import names, templates
 from phalanx.kube.admission.document import SCHEDULER_NAMES, Document, Rule, matched, nothing_wrong, validating
@@ -32,6 +33,8 @@ _ALLOWED = {
     Value.SPAN: (DURATION_ALLOWED, f"{seconds('v')} >= 0.0"),
     Value.FLAG: (", ".join(FLAGS), f"v in {listed(FLAGS)}"),
     Value.LEVEL: (LEVEL_ALLOWED, f"v.matches({pattern(LEVEL.pattern)})"),
+    Value.MODELS: (MODELS_ALLOWED, f"v.matches({pattern(MODELS.pattern)})"),
+    Value.MEMORY: (MEMORY_ALLOWED, f"v.matches({pattern(MEMORY.pattern)})"),
 }
 _OWNERS = "dyn(object).metadata.?ownerReferences.orValue([])"
 _L = "variables.labels"
