@@ -17,12 +17,13 @@ from bench.cluster.contenders import (
     chosen,
 )
 from bench.cluster.events import EVENTS, NODES_AFTER, WAVES, measure_events
+from bench.cluster.first_bind import measure_first_bind
 from bench.cluster.peers import PEERS
 from bench.cluster.reclaim import measure_reclaim
 from bench.cluster.settings import Settings, Size, settings
 from bench.cluster.starting import measure_start
 from bench.cluster.stream import measure_stream
-from bench.cluster.tables import backlog_table, events_table, reclaim_table, start_table, stream_table
+from bench.cluster.tables import backlog_table, events_table, first_bind_table, reclaim_table, start_table, stream_table
 from phalanx import __version__
 from phalanx.kube.local import LocalError
 from phalanx.kube.local.versions import module_of, wanted
@@ -97,6 +98,12 @@ def _events(asked: Settings) -> None:
     events_table(f"Events: {size.pods:,} pods wait, {others}", rows)
 
 
+def _first(asked: Settings) -> None:
+    size, rounds = asked.first
+    phases = measure_first_bind(size, rounds)
+    first_bind_table(f"First bind: where the time goes, {size}, medians of {rounds} starts", phases)
+
+
 def _told(row: Row) -> Row:
     """Say it as soon as it is known: a table may take half an hour."""
     sys.stderr.write(f"{row.name}: {row.bound:,} pods, {row.per_second:,.0f}/s from start, CPU {row.cpu:.1f} s\n")
@@ -119,6 +126,7 @@ _TABLES = {
     "huge": _huge,
     "reclaim": _reclaim,
     "events": _events,
+    "first": _first,
 }
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from statistics import median, quantiles
 from bench.cluster.backlog import Row
 from bench.cluster.contenders import KUBE, NULL
 from bench.cluster.events import Told
+from bench.cluster.first_bind import Phase
 from bench.cluster.reclaim import Reclaimed
 from bench.cluster.starting import Start
 from bench.cluster.stream import Latency
@@ -90,6 +91,16 @@ def events_table(title: str, rows: Sequence[Told]) -> None:
         ratio, spread = median(told) / median(silent), (high - low) / median(silent)
         print(f"\nBinds with events to without: {ratio:.2f} (medians of {len(told)} waves)", flush=True)
         print(f"Without events the middle half of the waves lies {spread:.2f} of the median apart", flush=True)
+
+
+def first_bind_table(title: str, phases: Sequence[Phase]) -> None:
+    """Print when each phase of a start was over, and what it took."""
+    rows, at, cpu = [], 0.0, 0.0
+    for phase in phases:
+        used = phase.cpu if phase.cpu is not None else cpu
+        rows.append([phase.name, f"{phase.at:.3f}", f"{phase.at - at:.3f}", f"{used - cpu:.3f}"])
+        at, cpu = phase.at, used
+    table(title, ("until", "at s", "took s", "of it CPU s"), rows)
 
 
 def _speed(rows: Sequence[Row], name: str) -> float | None:
