@@ -70,6 +70,26 @@ late  default         0    1  0s   1 waiting  no scheduler has said why
     )
 
 
+@pytest.mark.parametrize("columns", [1, 20, 33, 48, 80])
+def test_a_narrow_screen_cuts_lines_and_nothing_else_happens(
+    columns: int, pods: str, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    lines = told(capsys, "-f", pods).splitlines()
+    assert len(lines) == 4
+    assert max(len(line) for line in lines) == columns
+
+
+def test_a_long_name_keeps_the_columns_where_nothing_is_cut(tmp_path: Path, capsys: Captured) -> None:
+    file = tmp_path / "pods.json"
+    pods = [pod("a" * 50, why=WHY), pod("b", why=WHY)]
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
+    _, *rows = told(capsys, "-f", str(file)).splitlines()
+    assert len({row.index(WHY) for row in rows}) == 1
+
+
 def test_programs_get_every_key(pods: str, capsys: Captured) -> None:
     first = json.loads(told(capsys, "-f", pods, "-o", "json"))["gangs"][0]
     assert first == {
@@ -90,7 +110,8 @@ def test_where_there_is_none_it_says_who_else_schedules_there(pods: str, capsys:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["train"], "gangs: found train, allowed is -f train"),
+        (["train"], "gangs: found train, allowed are options alone: -n NAMESPACE, or -f FILE for manifests"),
+        (["--namespce", "ml"], "gangs: unknown option --namespce; see phalanx gangs --help"),
         (["-n", "a", "-A"], "gangs: found --namespace and --all-namespaces, allowed is one of them"),
         (
             ["-f", "a", "-w"],

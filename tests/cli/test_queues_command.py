@@ -161,7 +161,7 @@ def test_without_queue_objects_there_is_one_queue_without_bounds(tmp_path: Path,
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["teams.json"], "queues: found teams.json, allowed is -f teams.json"),
+        (["teams.json"], "queues: found teams.json, allowed are options alone: -f teams.json, if that is a file"),
         (["-f", "nowhere.json"], "nowhere.json: no such file or directory"),
         (["-f", "TEAMS", "--widht=3"], "queues: unknown option --widht=3; see phalanx queues --help"),
         (["-f", "TEAMS", "--width", "0"], "queues: --width: found 0, allowed is a whole number from 1 to 1000"),

@@ -233,6 +233,43 @@ def test_a_running_pod_of_which_nobody_knows_what_it_takes_fills_its_node(
     assert event.task.hold == Hold(field, message)
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "field", "message"),
+    [
+        ("metadata.annotations", {"phalanx.dev/gang": "g", "phalanx.dev/minimum": "two"},
+         "metadata.annotations[phalanx.dev/minimum]", "found 'two', allowed is a whole number from 1 to 2147483647"),
+        ("metadata.labels", {"phalanx.dev/queue": "Team A"}, "metadata.labels[phalanx.dev/queue]",
+         f"found 'Team A', allowed is {NAME_ALLOWED}"),
+        ("spec.tolerations", "all", "spec.tolerations", "found 'all', allowed is a list"),
+        ("spec.containers.0.resources.requests", {"cpu": "1e30"}, "spec.containers[0].resources.requests.cpu",
+         "found '1e30', allowed is at most 2^53 of the smallest unit"),
+        ("spec.containers", "many", "spec.containers", "found 'many', allowed is a list"),
+    ],
+)  # fmt: skip
+def test_on_a_cluster_a_waiting_pod_of_ours_with_a_mistake_is_held_and_not_refused(
+    path: str, value: Any, field: str, message: str
+) -> None:
+    pod = changed(POD, path, value)
+    assert isinstance(read(pod, ["phalanx"]), Refused)
+    event = read(pod, ["phalanx"], held=True)
+    assert isinstance(event, TaskSeen)
+    assert (event.task.uid, event.task.state, event.task.ours, event.task.node) == ("u", State.PENDING, True, None)
+    assert event.task.hold == Hold(field, message)
+
+
+def test_of_two_mistakes_in_a_waiting_pod_the_first_one_is_told() -> None:
+    pod = changed(changed(POD, "metadata.annotations", {"phalanx.dev/gang": "A B"}), "metadata.labels.v", 1)
+    pod = changed(pod, "spec.preemptionPolicy", "Often")
+    event = read(pod, ["phalanx"], held=True)
+    assert isinstance(event, TaskSeen)
+    assert event.task.hold == Hold("metadata.labels.v", "found 1, allowed is a string (put it in quotes)")
+
+
+def test_a_malformed_pod_of_another_scheduler_is_refused_on_a_cluster_too() -> None:
+    pod = changed(changed(POD, "spec.schedulerName", None), "spec.tolerations", "all")
+    assert isinstance(read(pod, ["phalanx"], held=True), Refused)
+
+
 def test_two_malformed_pods_without_names_do_not_cover_each_other() -> None:
     pods = [{**changed(POD, "metadata", None), "spec": {"nodeName": name}} for name in ("n1", "n2")]
     uids = {event.task.uid for pod in pods if isinstance(event := read(pod, ["phalanx"]), TaskSeen)}
@@ -325,6 +362,14 @@ def as_event(document: Any) -> Event:
 )
 def test_no_mutation_of_an_object_raises(document: Any) -> None:
     as_event(document)
+
+
+@given(mutations(POD, ("kind", "apiVersion", "spec.nodeName", "spec.schedulerName", "status.phase", "status")))
+def test_whatever_is_wrong_with_a_waiting_pod_of_ours_its_owner_is_told(document: Any) -> None:
+    event = read(document, ["phalanx"], held=True)
+    if isinstance(document.get("spec"), dict):
+        assert isinstance(event, TaskSeen)
+        assert event.task.state is State.PENDING
 
 
 @given(JUNK)

@@ -99,6 +99,13 @@ def test_a_pod_with_a_group_and_part_of_a_gang_by_annotation_is_held_and_names_b
     assert found.membership == (IN_GROUP if spec is GROUP else IN_REPLICA)
 
 
+def test_a_misspelled_key_is_named_and_not_what_follows_from_it() -> None:
+    found = task(GROUP, {"phalanx.dev/gang": "g", "phalanx.dev/minimun": "2"})
+    assert found.hold == Hold(
+        "metadata.annotations[phalanx.dev/minimun]", "unknown key phalanx.dev/minimun, did you mean phalanx.dev/minimum"
+    )
+
+
 def test_a_whole_gang_by_annotation_describes_the_pod_and_its_group_is_kept_to_be_compared() -> None:
     """So it looks when a Job controller, which knows nothing of annotations, puts the pods of a Job in a group."""
     found = task(GROUP, {"phalanx.dev/gang": "g", "phalanx.dev/minimum": "2", "phalanx.dev/maximum": "3"})

@@ -148,6 +148,24 @@ def test_every_pod_of_a_waiting_gang_and_its_job_say_why() -> None:
     }  # fmt: skip
 
 
+def test_pods_that_cannot_be_read_say_what_is_wrong_and_so_does_their_job() -> None:
+    desk = Desk()
+    pods = owned(gang_manifests("train", 2), "Job", "train")
+    for pod in pods:
+        pod["metadata"]["annotations"]["phalanx.dev/minimum"] = "two"
+    desk.see(node_manifest("n1", gpus=2), *pods)
+    desk.decide()
+    desk.watch.time += 2
+    desk.decide()
+    desk.write()
+    assert sorted(desk.shown()) == [
+        "Job train FailedScheduling", *(f"Pod train-{number} FailedScheduling" for number in range(2)),
+    ]  # fmt: skip
+    assert {one["note"] for one in desk.events.values()} == {
+        "metadata.annotations[phalanx.dev/minimum]: found 'two', allowed is a whole number from 1 to 2147483647"
+    }
+
+
 def test_placed_pods_read_as_everywhere_with_the_gang_behind() -> None:
     desk = Desk()
     desk.see(node_manifest("n1", gpus=2), node_manifest("n2", gpus=2))

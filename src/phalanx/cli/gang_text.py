@@ -8,7 +8,7 @@ from phalanx.cli.output import safe
 from phalanx.cli.plan_text import shown_nodes
 
 _WORDS = {"running": "running", "bound": "starting", "pending": "waiting", "leaving": "leaving", "finished": "ended"}
-#: Names that are longer do not push the other columns away.
+#: On a screen, names that are longer do not push the other columns away.
 _NAME_MAX = 40
 
 
@@ -17,7 +17,8 @@ def gang_table(rows: Sequence[GangRow], now: float, *, wide: bool, namespaced: b
     head = ("gang", "queue", *(("priority",) if wide else ()), "min", "for", "pods", "where, or why not")
     lines = [_cells(row, now, wide=wide, namespaced=namespaced) for row in rows]
     widths = [
-        min(max(len(line[at]) for line in (head, *lines)), _NAME_MAX if at < 2 else 99) for at in range(len(head) - 1)
+        min(max(len(line[at]) for line in (head, *lines)), _NAME_MAX if at < 2 and width is not None else 99)
+        for at in range(len(head) - 1)
     ]
     numbers = {head.index("min"), *((head.index("priority"),) if wide else ())}
     found = []
@@ -26,8 +27,9 @@ def gang_table(rows: Sequence[GangRow], now: float, *, wide: bool, namespaced: b
             cell.rjust(size) if at in numbers else cell.ljust(size)
             for at, (cell, size) in enumerate(zip(line, widths, strict=False))
         ]
-        text = "  ".join([*cells, line[-1]]).rstrip()
-        found.append((_cut(text, width), "waiting" if row is not None and row.pending and "waiting" in text else ""))
+        text = _cut("  ".join([*cells, line[-1]]).rstrip(), width)
+        # Cut off or not there, there is no word to colour.
+        found.append((text, "waiting" if row is not None and row.pending and "waiting" in text else ""))
     return found
 
 

@@ -55,10 +55,10 @@ def gangs(
         Pods with this spec.schedulerName are ours too. May be repeated.
     """
     files = [*file, *more]
-    if more and not file:
-        raise Mistake(f"gangs: found {more[0]}, allowed is -f {more[0]}")
     if odd := next((name for name in files if name.startswith("-") and name != "-"), None):
         raise Mistake(f"gangs: unknown option {odd}; see phalanx gangs --help")
+    if more and not file:
+        raise Mistake(f"gangs: found {more[0]}, allowed are options alone: -n NAMESPACE, or -f FILE for manifests")
     if files and (kubeconfig or context or watch):
         raise Mistake("gangs: found -f with --kubeconfig, --context or --watch, allowed is one of files and a cluster")
     if namespace is not None and all_namespaces:

@@ -56,10 +56,10 @@ def queues(
         Pods with this spec.schedulerName are ours too. May be repeated.
     """
     files = [*file, *more]
-    if more and not file:
-        raise Mistake(f"queues: found {more[0]}, allowed is -f {more[0]}")
     if odd := next((name for name in files if name.startswith("-") and name != "-"), None):
         raise Mistake(f"queues: unknown option {odd}; see phalanx queues --help")
+    if more and not file:
+        raise Mistake(f"queues: found {more[0]}, allowed are options alone: -f {more[0]}, if that is a file")
     if files and (kubeconfig or context):
         raise Mistake("queues: found -f with --kubeconfig or --context, allowed is one of files and a cluster")
     if now is not None and not files:

@@ -1,7 +1,8 @@
 """The door of the dialects: one Kubernetes object in, one event out, never an exception.
 
 An object that cannot be read is `Refused` with the field and a sentence. Only a pod on a node is never refused:
-it runs and takes room, so as much of it is read as can be (`salvage`).
+it runs and takes room, so as much of it is read as can be (`salvage`). On a cluster (`held`) a pending pod of ours is
+not refused either: it becomes a task that is held for its mistake, so that its owner is told as anybody who waits.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,7 +13,7 @@ import msgspec
 from phalanx.dialects import table
 from phalanx.dialects.core import pod_objects
 from phalanx.dialects.core.pods import read_pod
-from phalanx.dialects.core.salvage import on_which_node, salvage
+from phalanx.dialects.core.salvage import on_which_node, salvage, waits_for
 from phalanx.dialects.dialect import Kind, Version
 from phalanx.dialects.mistakes import UNREADABLE, FieldError, is_name, of_wrong_type, one_of
 from phalanx.model.events import Event, Refused, TaskSeen
@@ -20,8 +21,11 @@ from phalanx.model.quantity import shown
 from phalanx.model.task import Hold
 
 
-def read(document: Mapping[str, Any], schedulers: Collection[str]) -> Event | None:
-    """Return the event of a decoded object, or None for a kind that no dialect knows."""
+def read(document: Mapping[str, Any], schedulers: Collection[str], *, held: bool = False) -> Event | None:
+    """Return the event of a decoded object, or None for a kind that no dialect knows.
+
+    `held`: a pending pod of ours with a mistake is a task that is held, and not refused.
+    """
     if not isinstance(document, Mapping):
         return Refused("Document", "", "", f"found {shown(document)}, allowed is a Kubernetes object")
     found, api_version = document.get("kind"), document.get("apiVersion")
@@ -32,13 +36,15 @@ def read(document: Mapping[str, Any], schedulers: Collection[str]) -> Event | No
         return None
     version = table.TABLE.versions.get((found, api_version)) if isinstance(api_version, str) else None
     if version is not None:
-        return _read(kind, version, document, schedulers)
+        return _read(kind, version, document, schedulers, held=held)
     allowed = tuple(kind.api_version(one) for one in reversed(kind.versions))
     name = _name(document, namespaced=kind.namespaced)
     return Refused(kind.called, name, "apiVersion", one_of(api_version, allowed), kind.queue)
 
 
-def _read(kind: Kind, version: Version, document: Mapping[str, Any], schedulers: Collection[str]) -> Event:
+def _read(
+    kind: Kind, version: Version, document: Mapping[str, Any], schedulers: Collection[str], *, held: bool
+) -> Event:
     try:
         return _event(version, msgspec.convert(document, version.type), schedulers)
     except FieldError as mistake:
@@ -46,7 +52,8 @@ def _read(kind: Kind, version: Version, document: Mapping[str, Any], schedulers:
     except UNREADABLE as error:
         field, message = of_wrong_type(str(error), document, version.type)
     name = _name(document, namespaced=kind.namespaced)
-    if version.type is pod_objects.Pod and on_which_node(document) is not None:
+    told = on_which_node(document) is not None or (held and waits_for(document, schedulers))
+    if version.type is pod_objects.Pod and told:
         return TaskSeen(salvage(document, schedulers, name, Hold(field, message), table.TABLE))
     return Refused(kind.called, name, field, message, kind.queue)
 
@@ -72,8 +79,9 @@ def decode(kind: str, data: bytes | msgspec.Raw, api_version: str = "v1") -> Any
 
 
 def read_decoded(
-    kind: str, decoded: Any, data: bytes | msgspec.Raw, schedulers: Collection[str], api_version: str = "v1"
-) -> Event | None:
+    kind: str, decoded: Any, data: bytes | msgspec.Raw, schedulers: Collection[str], api_version: str = "v1", *,
+    held: bool = False,
+) -> Event | None:  # fmt: skip
     """Return the event of an object that was decoded already from these bytes."""
     version = table.TABLE.versions.get((kind, api_version))
     if version is None:
@@ -84,10 +92,12 @@ def read_decoded(
     except FieldError:
         pass
     # Rare, and worth a second reading: only the whole document can say what stood in the field.
-    return _read_again(kind, data, schedulers, api_version)
+    return _read_again(kind, data, schedulers, api_version, held=held)
 
 
-def _read_again(kind: str, data: bytes | msgspec.Raw, schedulers: Collection[str], api_version: str) -> Event | None:
+def _read_again(
+    kind: str, data: bytes | msgspec.Raw, schedulers: Collection[str], api_version: str, *, held: bool
+) -> Event | None:
     try:
         document = msgspec.json.decode(data)
     except UNREADABLE as error:
@@ -95,7 +105,7 @@ def _read_again(kind: str, data: bytes | msgspec.Raw, schedulers: Collection[str
         return Refused(called, "", "", f"found no JSON: {shown(str(error))}")
     # The items of a list do not say what they are.
     whole = {"apiVersion": api_version, "kind": kind, **document} if isinstance(document, dict) else document
-    return read(whole, schedulers)
+    return read(whole, schedulers, held=held)
 
 
 def _name(document: Mapping[str, Any], *, namespaced: bool) -> str:

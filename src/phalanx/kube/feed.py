@@ -130,7 +130,7 @@ class Feed:
         elif kind == QUEUES:
             known.status, known.generation = msgspec.json.decode(part.status), meta.generation
         if old is None or version > old.version:
-            event = read_decoded(kind.kind, decoded, raw, self.schedulers, api_version)
+            event = read_decoded(kind.kind, decoded, raw, self.schedulers, api_version, held=True)
             if event is not None:
                 self.world.apply(event)
         return uid

@@ -147,14 +147,12 @@ def _checked(name: str, field: str, mistakes: Mistakes) -> str:
 def _hold(pod: pod_objects.Pod, state: State, membership: Membership | None, table: Table) -> Hold | None:
     if state is State.PENDING and pod.metadata.deletion_timestamp is not None:
         return Hold("metadata.deletionTimestamp", "it is being deleted")
-    if membership is not None and membership.owner is not None:
-        contradiction = _two_gangs(pod, table)
-        if contradiction is not None:
-            return contradiction
-    for ask in table.holds:
-        for hold in ask(pod):
-            return hold
-    return None
+    own = next((hold for ask in table.holds for hold in ask(pod)), None)
+    if membership is None or membership.owner is None:
+        return own
+    described = [field for ask in table.descriptions for field in ask(pod)]
+    # What is wrong elsewhere comes first: a misspelled key is why two descriptions of a gang cannot be compared.
+    return own if own is not None and own.field not in described else _two_gangs(pod, table)
 
 
 def _two_gangs(pod: pod_objects.Pod, table: Table) -> Hold | None:
