@@ -81,7 +81,7 @@ def test_another_systems_marker_holds_the_pod(kind: str, key: str, message: str)
 
 KNOWN = (
     "gang, minimum, maximum, subgroup, subgroup-minimum, start-timeout, expected-runtime, preemptible, "
-    "topology-required, topology-preferred, patience, movable"
+    "topology-required, topology-preferred, patience, movable, gpu-model, gpu-memory-minimum"
 )
 
 
