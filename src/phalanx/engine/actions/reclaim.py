@@ -106,8 +106,10 @@ class Reclaim:
         def carried_out(victims: list[int]) -> bool:
             fewer = Room(victims, room.places, room.front)
             carry_out(session, search.policy, search.unit, fewer, candidates, self.name, why)
-            moved = candidates.tasks_of([victim for victim in victims if victim in search.moved])
-            return not len(moved) or (relocate(session, search.policy, moved) and within_limits(session, search.unit))
+            moved = [victim for victim in victims if victim in search.moved]
+            return not moved or (
+                relocate(session, search.policy, candidates.tasks_of(moved)) and within_limits(session, search.unit)
+            )
 
         victims = room.victims
         if carried_out(victims):

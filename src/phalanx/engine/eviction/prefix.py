@@ -117,7 +117,7 @@ def _more_than_enough(session: Session, unit: Unit, candidates: Candidates, vict
     snapshot, table = session.snapshot, session.residents
     ask = snapshot.requests[snapshot.tasks.shape[unit.tasks]].sum(axis=0)
     request = Request(int(snapshot.tasks.shape[unit.tasks[0]]), gang=unit.gang, when=When.LATER)
-    there = [int(np.maximum(session.spare(request, resource), 0).sum()) for resource in range(len(ask))]
+    there = np.maximum(session.spare_amounts(request), 0).sum(axis=0)
     requests = snapshot.requests[table.shape[candidates.tasks_of(victims)]]
     counts = candidates.count[victims]
     each = np.add.reduceat(requests, np.cumsum(counts) - counts, axis=0)

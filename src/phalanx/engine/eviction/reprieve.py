@@ -37,6 +37,8 @@ def reprieve(
     gives = np.zeros_like(lack)
     amounts, where = given(candidates.tasks_of(victims))
     np.add.at(gives, where, amounts)
+    if len(victims) == 1 and (gives > 0)[lack > 0].any():
+        return list(victims)
     #: Amounts alone do not decide. Asked for where amounts would spare somebody.
     exact: bool | None = None
     leaving: set[int] = set()

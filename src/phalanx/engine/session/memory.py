@@ -21,21 +21,22 @@ class Memory:
     """Remembers by key; the oldest is forgotten first."""
 
     def __init__(self) -> None:
-        self._answers: dict[object, tuple[int, Any, int]] = {}
+        #: By key: the version, the answer and its size.
+        self.known: dict[object, tuple[int, Any, int]] = {}
         #: Keys of large answers, the oldest first.
         self._large: dict[object, None] = {}
         self._bytes = 0
 
     def once(self, key: object, version: int, answer: Callable[[], T]) -> T:
         """Return the answer for this version, worked out once."""
-        found = self._answers.get(key)
+        found = self.known.get(key)
         if found is not None:
             if found[0] == version:
                 return found[1]  # type: ignore[no-any-return]  # a key always names answers of one type
             self._forget(key)
         fresh = answer()
         size = int(getattr(fresh, "nbytes", 0))
-        self._answers[key] = (version, fresh, size)
+        self.known[key] = (version, fresh, size)
         if size > SMALL:
             self._large[key] = None
             self._bytes += size
@@ -44,7 +45,7 @@ class Memory:
         return fresh
 
     def _forget(self, key: object) -> None:
-        size = self._answers.pop(key)[2]
+        size = self.known.pop(key)[2]
         if key in self._large:
             del self._large[key]
             self._bytes -= size

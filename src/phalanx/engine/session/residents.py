@@ -43,6 +43,12 @@ class Residents:
     #: [gang]: row among the gangs that wait for more tasks, or -1.
     waiting: Int
 
+    def apart(self, rows: Int) -> tuple[Int, Int]:
+        """Return the tasks of residents that only have a promise, and the residents that run."""
+        if len(self) == self.running:
+            return rows[:0], rows
+        return self.task[rows[rows >= self.running]], rows[rows < self.running]
+
     def __len__(self) -> int:
         return len(self.gang)
 

@@ -223,17 +223,15 @@ class Session:
         table = self.residents
         self.evicting = True
         self.write(self.evicted, residents, 1)
-        promised = table.task[residents[residents >= table.running]]
+        promised, gone = table.apart(residents)
         if len(promised):
             self.drop_promise(promised)
             self.write(self.place, promised, -1)
-        gone = residents[residents < table.running]
         if not len(gone):
             return
         lasting = None if self.reservation is None else self.reservation.lasting[gone]
         self.ledger.vacate(table.shape[gone], table.node[gone], lasting)
-        budgeted = gone[table.budget[gone] >= 0]
-        if len(budgeted):
+        if len(self.budgets) and len(budgeted := gone[table.budget[gone] >= 0]):
             used = np.bincount(table.budget[budgeted], minlength=len(self.budgets))
             self.write(self.budgets, np.arange(len(used)), self.budgets - used)
         self.queues.charge_residents(gone, table, -1)
@@ -244,9 +242,9 @@ class Session:
         Those under a disruption budget come first: if the cluster refuses one of them, no other has left in vain.
         """
         self.evict(residents)
-        ordered = residents[np.argsort(self.residents.budget[residents] < 0, kind="stable")]
-        self.log.append(Evicted(ordered, action, gang, why))
-        promised = self.residents.task[residents[residents >= self.residents.running]]
+        first = np.argsort(self.residents.budget[residents] < 0, kind="stable") if len(self.budgets) else EVERY
+        self.log.append(Evicted(residents[first], action, gang, why))
+        promised, _ = self.residents.apart(residents)
         if len(promised) and gang is not None:
             losers = np.unique(self.snapshot.tasks.gang[promised])
             name = self.snapshot.gangs.gangs[gang].name
@@ -266,7 +264,9 @@ class Session:
 
     def once(self, key: object, answer: Callable[[], T], *, static: bool = False) -> T:
         """Return an answer, worked out once for the present state of the books (static: for any state)."""
-        return self.memory.once(key, ALWAYS if static else self.journal.version, answer)
+        version = ALWAYS if static else self.journal.version
+        known = self.memory.known.get(key)
+        return known[1] if known is not None and known[0] == version else self.memory.once(key, version, answer)
 
     def attempt(self, unit: Unit) -> Taken:
         """Place a unit as the policy in force would: for a veto that must see more than its own unit.
