@@ -175,6 +175,12 @@ def test_what_the_plugin_withholds_is_not_taken_off_twice() -> None:
     labels, cordon = {f"{GPU}.product": H100}, {CORDON: f"{GPU}=0"}
     assert node({GPU: "7"}, labels, cordon, {GPU: "8"}).allocatable == {GPU: 7000}
     assert node({GPU: "7"}, labels, {CORDON: f"{GPU}=0,1"}, {GPU: "8"}).allocatable == {GPU: 6000}
+    assert node({GPU: "8"}, labels, {CORDON: f"{GPU}=0; {GPU}=1"}).allocatable == {GPU: 6000}
+
+
+def test_an_unhealthy_gpu_is_a_place_less_whether_the_plugin_counts_it_or_not() -> None:
+    for given in ("20", "10"):
+        assert node({GPU: given}, {}, {REGISTER: HAMI_TEXT}, {GPU: "20"}).allocatable == {GPU: 10_000}
 
 
 @pytest.mark.parametrize(

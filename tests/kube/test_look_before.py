@@ -189,6 +189,25 @@ def test_what_a_runtime_class_adds_to_a_pod_of_a_file_is_read_from_the_cluster(
     assert "refused Pod default/boxed-0: spec.runtimeClassName: found 'kata', allowed is " in out
 
 
+def test_a_gpu_out_of_service_is_seen_by_who_may_read_and_taken_by_nobody(
+    plane: ControlPlane, capsys: Captured
+) -> None:
+    """Five of eight are away: a gang of four that would fill the first node goes to the second."""
+    reader = str(plane.user("reader"))
+    plane.kubectl("annotate", "node", "n1", "phalanx.dev/cordoned-devices=nvidia.com/gpu=0,1,2,3,4")
+    try:
+        assert main(["nodes", "--kubeconfig", reader]) == 0
+        lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+        assert lines[1:3] == [
+            ["n1", "nvidia.com/gpu", "H100", "···xxxxx", "3", "cordoned", "0,1,2,3,4"],
+            ["n2", "nvidia.com/gpu", "H100", "········", "8"],
+        ]
+        assert main(["plan", "--live", "--kubeconfig", reader]) == 0
+        assert "  bind  default/train  4 pods: n2 ×4  (train-0 … train-3)\n" in capsys.readouterr().out
+    finally:
+        plane.kubectl("annotate", "node", "n1", "phalanx.dev/cordoned-devices-")
+
+
 def test_gangs_are_shown_to_who_may_see_their_namespace_as_kubectl_phalanx_too(
     plane: ControlPlane, tmp_path: Path, capsys: Captured
 ) -> None:

@@ -64,6 +64,12 @@ def test_the_policy_says_which_resources_are_devices() -> None:
     assert world.compile(1.0).nodes.devices.resources == ("amd.com/gpu", GPU)
 
 
+def test_a_world_begins_with_the_table_of_its_policy() -> None:
+    world = World(devices=("example.com/*",))
+    world.apply(NodeSeen(Node("a", allocatable={"example.com/dongle": 1, GPU: 1000})))
+    assert world.compile(0.0).nodes.devices.resources == ("example.com/dongle",)
+
+
 def test_the_columns_stay_where_only_tasks_changed() -> None:
     world = world_of(Node("a", allocatable={GPU: 1000, "pods": 9}))
     before = world.compile(0.0).nodes.devices

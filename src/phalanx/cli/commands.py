@@ -10,6 +10,9 @@ COMMANDS = {
     "policy": "Print a preset; check a policy file.",
     "queues": "Show the queue tree: what each queue is guaranteed, is entitled to, has, borrows and asks for.",
     "gangs": "Show the gangs: queue, members, minimum, where they are, how long, and why they wait.",
+    "nodes": (
+        "Show the nodes: their GPUs and other devices, model and memory, who has some, what is left, what is cordoned."
+    ),
     "run": "Schedule a real cluster: pods whose schedulerName is ours.",
     "check": "Look at everything that `phalanx run` needs on a cluster, and say what mends what is wrong.",
     "playground": (

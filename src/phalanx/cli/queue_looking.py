@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import msgspec
 
-from phalanx.cli.output import Mistake, complain
+from phalanx.cli.output import Mistake
 from phalanx.cli.queue_accounts import Accounts, accounts
 from phalanx.cli.queue_bar import signs_for
 from phalanx.cli.queue_tree_text import resources_shown, show, terminal_width, tree
-from phalanx.cli.worlds import chosen, fill
+from phalanx.cli.worlds import chosen, fill, look_at
 from phalanx.dialects.mistakes import Mistakes
 from phalanx.dialects.timestamps import moment
-from phalanx.engine.policy import Policy
 from phalanx.model.quantity import shown
 from phalanx.policy.spelling import nearest
 from phalanx.sim.cycles import begin
@@ -53,7 +52,7 @@ def run(wish: Wish) -> None:
         fill(world, wish.source.files, policy)
         now = begin(world, now)
     else:
-        now = _look(wish.source, world, policy)
+        now = look_at(wish.source.kubeconfig, wish.source.context, world, policy)
     found = accounts(world, policy, now)
     resources = _resources(wish.resources, found)
     if wish.output == "text":
@@ -73,21 +72,6 @@ def _moment(text: str) -> float:
     if now is None:
         raise Mistake(f"queues: {mistakes.first}")
     return now
-
-
-def _look(source: Source, world: World, policy: Policy) -> float:
-    """Fill the world from a cluster; return its time."""
-    # The network libraries take a while to load, and files do without.
-    from phalanx.kube.credentials import AccessError  # noqa: PLC0415
-    from phalanx.kube.look import LookError, look  # noqa: PLC0415
-
-    try:
-        sight = look(source.kubeconfig, source.context, world, policy.scheduler_names)
-    except (AccessError, LookError) as error:
-        raise Mistake(str(error)) from None
-    for line in sight.lines:
-        complain(line)
-    return sight.now
 
 
 def _resources(asked: Sequence[str], found: Accounts) -> list[str]:

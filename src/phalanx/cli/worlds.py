@@ -40,3 +40,18 @@ def fill(world: World, paths: Sequence[str], policy: Policy) -> list[Document]:
     for event in objects.events:
         world.apply(event)
     return found.documents
+
+
+def look_at(kubeconfig: str | None, context: str | None, world: World, policy: Policy) -> float:
+    """Fill a world from a cluster; return the cluster's time."""
+    # The network libraries take a while to load, and files do without.
+    from phalanx.kube.credentials import AccessError  # noqa: PLC0415
+    from phalanx.kube.look import LookError, look  # noqa: PLC0415
+
+    try:
+        sight = look(kubeconfig, context, world, policy.scheduler_names)
+    except (AccessError, LookError) as error:
+        raise Mistake(str(error)) from None
+    for line in sight.lines:
+        complain(line)
+    return sight.now

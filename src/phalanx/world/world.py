@@ -68,11 +68,11 @@ class World:
         self._rests = Rests()
         self._nominations = Nominations()
         self._rows = Rows(self._rests, self._nominations, label_keys)
-        self.read_devices(devices)
         #: A gang that did not come together in so many seconds steps back.
         self.wave_deadline = WAVE_DEADLINE
         #: Something changed that the last plan did not decide itself.
         self._news = False
+        self.read_devices(devices)
 
     def apply(self, event: Event) -> None:
         """Take in one event. Events that change nothing we look at leave nothing dirty."""

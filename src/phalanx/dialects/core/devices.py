@@ -50,9 +50,9 @@ def described(
         if resource not in found and (listed := reading.labelled(resource)):
             found[resource] = listed
         reading.compare(resource, found.get(resource))
-    left = reading.cordon(found)
+    reading.cordon(found)
     devices = tuple(sorted(one for listed in found.values() for one in listed))
-    return Described(devices, left, tuple(reading.remarks))
+    return Described(devices, reading.left(found), tuple(reading.remarks))
 
 
 class _Reading:
@@ -140,31 +140,34 @@ class _Reading:
                 "device plugin, which does not say which"
             )
 
-    def cordon(self, found: dict[str, list[Device]]) -> Amounts:
-        """Mark the devices that an administrator took out of service; return what is left to give out."""
-        text = self.annotations.get(CORDONED_DEVICES)
-        if text is None:
-            return self.allocatable
-        left = dict(self.allocatable)
-        for part in filter(None, (one.strip() for one in text.split(";"))):
+    def cordon(self, found: dict[str, list[Device]]) -> None:
+        """Mark the devices that an administrator took out of service."""
+        for part in filter(None, (one.strip() for one in self.annotations.get(CORDONED_DEVICES, "").split(";"))):
             resource, _, names = (one.strip() for one in part.partition("="))
             wanted = [one.strip() for one in names.split(",")]
-            if resource not in left or not all(wanted):
-                self._wrong_cordon(part, f"allowed is {CORDON_ALLOWED}" if resource in left else "it has none of these")
+            if resource not in self.allocatable or not all(wanted):
+                none = resource not in self.allocatable
+                self._wrong_cordon(part, "it has none of these" if none else f"allowed is {CORDON_ALLOWED}")
                 continue
             if resource not in found and self._many(resource) <= DEVICES_MAX:
                 found[resource] = [Device(resource, index) for index in range(self._many(resource))]
             listed = found.get(resource, [])
-            marked = [one for one in listed if str(one.index) in wanted or (one.id and one.id in wanted)]
-            known = {str(one.index) for one in listed} | {one.id for one in listed}
+            names_of = [{str(one.index), one.id} for one in listed]
             for name in wanted:
-                if name not in known:
+                if not any(name in names for names in names_of):
                     self._wrong_cordon(f"{resource}={name}", f"it has {len(listed)} of these, counted from 0")
-            found[resource] = [replace(one, cordoned=True) if one in marked else one for one in listed]
-            # What the plugin withholds already is most likely what is cordoned: it is not taken off twice.
-            away = sum(one.replicas for one in marked if one.healthy) * unit(resource)
-            unhealthy = sum(one.replicas for one in listed if not one.healthy) * unit(resource)
-            left[resource] = min(left[resource], max(self.capacity[resource] - unhealthy - away, 0))
+            found[resource] = [
+                replace(one, cordoned=True) if names & set(wanted) else one
+                for one, names in zip(listed, names_of, strict=True)
+            ]
+
+    def left(self, found: Mapping[str, list[Device]]) -> Amounts:
+        """Return what may be given out. What the plugin withholds is most likely what is away: not taken off twice."""
+        left = dict(self.allocatable)
+        for resource, listed in found.items():
+            away = sum(one.replicas for one in listed if not one.usable) * unit(resource)
+            if away:
+                left[resource] = min(left[resource], max(self.capacity[resource] - away, 0))
         return left
 
     def _wrong_cordon(self, part: str, why: str) -> None:
