@@ -192,7 +192,7 @@ def test_what_a_runtime_class_adds_to_a_pod_of_a_file_is_read_from_the_cluster(
 def test_a_gpu_out_of_service_is_seen_by_who_may_read_and_taken_by_nobody(
     plane: ControlPlane, capsys: Captured
 ) -> None:
-    """Five of eight are away: a gang of four that would fill the first node goes to the second."""
+    """Five of eight are away, so that a gang of four needs the second node too."""
     reader = str(plane.user("reader"))
     plane.kubectl("annotate", "node", "n1", "phalanx.dev/cordoned-devices=nvidia.com/gpu=0,1,2,3,4")
     try:
@@ -203,7 +203,7 @@ def test_a_gpu_out_of_service_is_seen_by_who_may_read_and_taken_by_nobody(
             ["n2", "nvidia.com/gpu", "H100", "········", "8"],
         ]
         assert main(["plan", "--live", "--kubeconfig", reader]) == 0
-        assert "  bind  default/train  4 pods: n2 ×4  (train-0 … train-3)\n" in capsys.readouterr().out
+        assert "  bind  default/train  4 pods: n1 ×3, n2 ×1  (train-0 … train-3)\n" in capsys.readouterr().out
     finally:
         plane.kubectl("annotate", "node", "n1", "phalanx.dev/cordoned-devices-")
 
