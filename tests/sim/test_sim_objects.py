@@ -47,6 +47,26 @@ def test_a_class_may_stand_after_the_pods_that_name_it() -> None:
     assert event.task.shape.priority == 9
 
 
+def test_a_namespace_that_is_labelled_gives_its_scheduler_to_pods_that_name_none() -> None:
+    """As the API server does with our policy. What is on a node, or went through an API server, stays as it is."""
+    labels = {"phalanx.dev/scheduler-name": "phalanx"}
+    home = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default", "labels": labels}}
+    daemon = pod("of-a-daemon-set", schedulerName=None)
+    daemon["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "d", "controller": True}]
+    elsewhere = pod("elsewhere", schedulerName=None)
+    elsewhere["metadata"]["namespace"] = "ml"
+    made = job(1, "1")
+    made["metadata"]["namespace"] = "default"
+    del made["spec"]["template"]["spec"]["schedulerName"]
+    objects = read(
+        pod("plain", schedulerName=None), pod("by-default", schedulerName="default-scheduler"), daemon, elsewhere,
+        pod("theirs", schedulerName="volcano"), pod("placed", schedulerName=None, nodeName="n1"),
+        pod("there", schedulerName="default-scheduler", priority=0), made, home,
+    )  # fmt: skip
+    ours = [event.task.full_name for event in objects.events if isinstance(event, TaskSeen) and event.task.ours]
+    assert ours == ["default/plain", "default/by-default", "default/train-0"]
+
+
 def test_a_bad_template_is_one_mistake_of_its_controller() -> None:
     objects = read(NODE, job(50, "lots"))
     ((refused, source),) = objects.refused

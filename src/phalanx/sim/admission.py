@@ -1,8 +1,8 @@
 """Admission: what an API server fills in before any scheduler sees a manifest.
 
 Namespace, name, uid, requests that follow from limits, priority from its class, overhead from the runtime
-class. Objects come in as they were written and go out as copies; what has a wrong type passes untouched, for
-the dialect to refuse with its own words.
+class, and, as our own policy has it, the scheduler from the namespace's label. Objects come in as they were written
+and go out as copies; what has a wrong type passes untouched, for the dialect to refuse with its own words.
 """
 
 from collections import Counter
@@ -12,11 +12,14 @@ from typing import Any
 
 from phalanx.dialects import table
 from phalanx.model.events import PriorityClassSeen, Refused
+from phalanx.model.keys import SCHEDULER_NAME
 from phalanx.model.quantity import shown
 
 #: Kinds outside any namespace that no dialect reads.
 _CLUSTER_SCOPED = frozenset({"RuntimeClass", "PersistentVolume", "StorageClass"})
 _SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+#: An API server writes the last one where there is none.
+_NAMES_NONE = (None, "", "default-scheduler")
 
 Object = Mapping[str, Any]
 
@@ -31,6 +34,8 @@ class Admission:
     #: Classes whose pods have nobody evicted for themselves.
     meek: set[str] = field(default_factory=set[str])
     runtimes: dict[str, Object] = field(default_factory=dict[str, Object])
+    #: What labelled namespaces give to their pods.
+    schedulers: dict[str, str] = field(default_factory=dict[str, str])
     _generated: Counter[str] = field(default_factory=Counter[str])
 
     def learn_priority(self, seen: PriorityClassSeen) -> None:
@@ -44,6 +49,13 @@ class Admission:
     def learn_runtime(self, one: Object) -> None:
         """Take in a RuntimeClass."""
         self.runtimes[str(mapping(one, "metadata").get("name"))] = one
+
+    def learn_namespace(self, one: Object) -> None:
+        """Take in a Namespace."""
+        metadata = mapping(one, "metadata")
+        scheduler = mapping(metadata, "labels").get(SCHEDULER_NAME)
+        if isinstance(scheduler, str) and scheduler and metadata.get("name") != "kube-system":
+            self.schedulers[str(metadata.get("name"))] = scheduler
 
     def identify(self, one: Object) -> dict[str, Any]:
         """Return the object with a namespace, a name where it asks for a generated one, and a uid."""
@@ -75,6 +87,8 @@ class Admission:
         filled = default_requests(spec)
         # A real API server gives every pod a priority: one that has it was admitted, its runtime class and all.
         admitted = spec.get("priority") is not None
+        if not admitted:
+            self._give_scheduler(filled, mapping(pod, "metadata"))
         refused = self._prioritise(filled) or (None if admitted else self._give_overhead(filled))
         if refused is not None:
             return Refused("Pod", full_name(pod), *refused)
@@ -110,6 +124,13 @@ class Admission:
         if isinstance(given, str) and given in self.meek and spec.get("preemptionPolicy") is None:
             spec["preemptionPolicy"] = "Never"
         return None
+
+    def _give_scheduler(self, spec: dict[str, Any], metadata: Object) -> None:
+        given = self.schedulers.get(str(metadata.get("namespace")))
+        owners = items(metadata, "ownerReferences")
+        by_daemons = any(isinstance(one, dict) and one.get("kind") == "DaemonSet" for one in owners)
+        if given and spec.get("schedulerName") in _NAMES_NONE and not spec.get("nodeName") and not by_daemons:
+            spec["schedulerName"] = given
 
     def _give_overhead(self, spec: dict[str, Any]) -> tuple[str, str] | None:
         """Fill in what the runtime class costs and where it runs."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from phalanx.dialects import table
 from phalanx.dialects.read import read
-from phalanx.model.events import Event, PriorityClassSeen, QueueSeen, Refused
+from phalanx.model.events import Event, PriorityClassSeen, QueueSeen, Refused, TaskSeen
 from phalanx.model.keys import astray
 from phalanx.sim.admission import Admission, full_name, mapping
 from phalanx.sim.expand import KINDS, expand
@@ -35,8 +35,8 @@ class Objects:
 def read_objects(documents: Iterable[Document], schedulers: Collection[str]) -> Objects:
     """Turn documents into events, the pods of controllers included."""
     reader = _Reader(schedulers)
-    # Classes first: a pod may stand before the class that it names.
-    for document in sorted(documents, key=lambda document: not _is_class(document.object)):
+    # Classes and namespaces first: a pod may stand before the class that it names.
+    for document in sorted(documents, key=lambda document: not _gives(document.object)):
         reader.add(document)
     reader.expand()
     return reader.objects
@@ -77,8 +77,14 @@ class _Reader:
                 self.objects.events.append(event)
         elif self._claim(one, source):
             self.objects.events.append(_unmade_last(event, one))
-            if isinstance(event, PriorityClassSeen):
-                self.admission.learn_priority(event)
+            self._learn(event, one)
+
+    def _learn(self, event: Event, one: dict[str, Any]) -> None:
+        """Keep what says something of pods that are read later."""
+        if isinstance(event, PriorityClassSeen):
+            self.admission.learn_priority(event)
+        elif _is_namespace(one):
+            self.admission.learn_namespace(one)
 
     def expand(self) -> None:
         """Read the pods that controllers would make. A bad template is one mistake, not one per pod."""
@@ -88,6 +94,7 @@ class _Reader:
             if isinstance(made, Refused):
                 self.objects.refused.append((made, source))
                 continue
+            event: Event | None = None
             for pod in made:
                 event = self._read(pod)
                 if isinstance(event, Refused):
@@ -97,7 +104,7 @@ class _Reader:
                     break
                 if event is not None and self._claim(pod, source):
                     self.objects.events.append(event)
-            if made and mapping(made[0], "spec").get("schedulerName") in self.schedulers:
+            if isinstance(event, TaskSeen) and event.task.ours:
                 self._look_for_astray(owner, made[0], source)
 
     def _look_for_astray(self, owner: Mapping[str, Any], pod: Mapping[str, Any], source: str) -> None:
@@ -132,6 +139,15 @@ class _Reader:
                 return False
         self.taken.update(dict.fromkeys(keys.values(), source))
         return True
+
+
+def _gives(one: dict[str, Any]) -> bool:
+    """Tell what says something of pods that are read after it."""
+    return _is_class(one) or _is_namespace(one)
+
+
+def _is_namespace(one: dict[str, Any]) -> bool:
+    return one["kind"] == "Namespace" and one.get("apiVersion") == "v1"
 
 
 def _is_class(one: dict[str, Any]) -> bool:
