@@ -308,6 +308,26 @@ def test_a_fault_of_ours_is_one_line_and_status_1(
     assert run(capsys, "-f", cluster) == (1, "", f"phalanx: internal error: ZeroDivisionError: one two ({hint})\n")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_told_in_one_line(cluster: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "phalanx", "plan", "-f", cluster]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (1, "phalanx: cannot write: no space left on device\n")
+
+
+def test_a_closed_output_ends_nothing(cluster: str) -> None:
+    command = f"exec '{sys.executable}' -m phalanx plan -f '{cluster}' >&-"
+    ended = subprocess.run(["/bin/sh", "-c", command], stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_word_that_means_nothing_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "help"]) == 2
+    line = "phalanx: check: found help, which means nothing here; see phalanx check --help\n"
+    assert capsys.readouterr() == ("", line)
+
+
 def test_ctrl_c_is_status_130_and_nothing_more(
     capsys: pytest.CaptureFixture[str], cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

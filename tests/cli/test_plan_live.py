@@ -1,5 +1,6 @@
 """Manifests on top of a cluster: what stands in for what, and what is said of it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,3 +79,12 @@ def test_of_many_replaced_objects_a_few_are_named() -> None:
 def test_a_mistake_is_one_line(options: list[str], line: str, capsys: Captured) -> None:
     assert main(["plan", *options]) == 2
     assert capsys.readouterr() == ("", f"phalanx: {line}\n")
+
+
+def test_where_nothing_in_the_files_can_be_read_the_cluster_alone_is_no_answer(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    (tmp_path / "job.yaml").write_text("kind: [Job")
+    assert main(["plan", "--live", "--kubeconfig", "/nowhere", "-f", str(tmp_path / "job.yaml")]) == 2
+    why = "did not find expected ',' or ']' (while parsing a flow sequence)"
+    assert capsys.readouterr() == ("", f"phalanx: {tmp_path}/job.yaml:1: {why}\n")

@@ -86,6 +86,14 @@ def test_a_directory_of_manifests_is_simulated_and_what_is_bad_in_it_is_told(
         (["missing.scenario"], "missing.scenario: no such file or directory"),
         (["empty.scenario"], "empty.scenario: nothing to simulate: there is no node"),
         (["idle.scenario"], "idle.scenario: nothing to simulate: there is no gang and no pod"),
+        (
+            ["pods.txt"],
+            (
+                "pods.txt: found Kubernetes manifests; they are simulated from a .yaml or .json file, "
+                "or from a directory of them"
+            ),
+        ),
+        (["broken.yaml"], "broken.yaml:1: did not find expected ',' or ']' (while parsing a flow sequence)"),
         (["bytes.scenario"], "bytes.scenario: not UTF-8 text, allowed is a scenario (see docs/scenario.md)"),
         (
             ["wrong.scenario"],
@@ -107,6 +115,8 @@ def test_a_mistake_is_one_clear_line(
     files = {"empty": b"", "idle": b"node n1 cpu=1", "bytes": b"\xff\xfe", "wrong": b"# a comment\nnod n1"}
     for name, content in files.items():
         Path(f"{name}.scenario").write_bytes(content)
+    Path("pods.txt").write_text("# mine\n---\napiVersion: v1\nkind: Pod\n")
+    Path("broken.yaml").write_text("kind: [Pod")
     assert main(["simulate", *arguments]) == 2
     assert capsys.readouterr() == ("", f"phalanx: {line}\n")
 

@@ -205,6 +205,14 @@ def test_a_held_member_is_left_out_when_the_others_suffice_and_named_when_not() 
     ]
 
 
+def test_what_holds_many_members_is_said_once() -> None:
+    gate, typo = Hold("spec.schedulingGates", "the pod is gated"), Hold("metadata", "a slip")
+    members = [*(member("g", i, 4, hold=gate) for i in range(3)), member("g", 3, 4, hold=typo)]
+    assert decided(node("n1", 8), *members) == [
+        f"wait g 4 held: 0 of 4 members are there; g-0 and 2 more: {gate}; g-3 {typo}"
+    ]
+
+
 def test_after_a_start_timeout_a_gang_queues_again() -> None:
     """It was first in line for 60 seconds and did not start; now it is ordered as if it had come then."""
     patient = member("a", 0, 1, created=0.0, start_timeout=60.0)

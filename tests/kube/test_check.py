@@ -341,6 +341,23 @@ def test_a_port_that_is_taken_is_told(plane: ControlPlane) -> None:
     assert wrong(found) == [(Mark.FAILED, "port", says, remedy)]
 
 
+def test_a_port_that_a_scheduler_of_ours_has_is_no_failure(plane: ControlPlane) -> None:
+    async def both() -> tuple[int, list[Finding]]:
+        async def figures(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b'HTTP/1.1 200 OK\r\n\r\nphalanx_build_info{version="0.1.0"} 1.0\n')
+            writer.close()
+
+        async with await asyncio.start_server(figures, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            return port, await examine(Wish(str(plane.kubeconfig), port=port))
+
+    port, found = asyncio.run(both())
+    says = f"127.0.0.1, port {port}: a phalanx run on this machine has it"
+    remedy = "nothing, if that one is meant; a second one here needs another --port (0: any)"
+    assert wrong(found) == [(Mark.WARNING, "port", says, remedy)]
+
+
 class Late(Clock):
     """A clock that nobody set."""
 

@@ -1,6 +1,7 @@
 """What `phalanx check` does: has the cluster examined, and shows the findings as a table or as JSON."""
 
 import asyncio
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 
@@ -24,7 +25,9 @@ def checked(wish: Wish, output: str) -> int:
         document = {"healthy": healthy, "findings": [_document(one) for one in findings]}
         print(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
     else:
-        for line in table(findings, max(terminal_width(), 60)):
+        # Nobody folds what a program reads line by line.
+        width = max(terminal_width(), 60) if sys.stdout.isatty() else None
+        for line in table(findings, width, "phalanx run --dry-run" if wish.dry_run else "phalanx run"):
             print(line)
     return 0 if healthy else 2
 
@@ -41,25 +44,29 @@ def _document(finding: Finding) -> dict[str, str | None]:
     }  # fmt: skip
 
 
-def table(findings: Sequence[Finding], width: int) -> Iterator[str]:
-    """Yield the lines that a person reads. A remedy is never folded: it is there to be copied."""
+def table(findings: Sequence[Finding], width: int | None, command: str = "phalanx run") -> Iterator[str]:
+    """Yield the lines that a person reads, folded to a width (None: not). A remedy never is: it is there to be copied.
+
+    `command`: what the findings are about.
+    """
     marks = max(len(mark.value) for mark in Mark)
     abouts = max(len(one.about) for one in findings)
     indent = " " * (marks + abouts + 4)
     for one in findings:
         mark = one.mark.value.upper() if one.mark in _ALARMING else one.mark.value
         head = f"{mark:<{marks}}  {one.about:<{abouts}}  "
-        folded = textwrap.wrap(safe(one.says), max(width - len(indent), 30), break_on_hyphens=False)
+        says = safe(one.says)
+        folded = [says] if width is None else textwrap.wrap(says, max(width - len(indent), 30), break_on_hyphens=False)
         for line in folded or [""]:
             yield f"{head}{line}"
             head = indent
         if one.remedy is not None:
             yield f"{indent}{'to mend it' if one.wrong else 'to have it'}: {safe(one.remedy)}"
     yield ""
-    yield _sum(findings)
+    yield _sum(findings, command)
 
 
-def _sum(findings: Sequence[Finding]) -> str:
+def _sum(findings: Sequence[Finding], command: str) -> str:
     count = {mark: sum(one.mark is mark for one in findings) for mark in Mark}
     told = [
         f"{count[Mark.FAILED]} failed" if count[Mark.FAILED] else "",
@@ -69,4 +76,4 @@ def _sum(findings: Sequence[Finding]) -> str:
     some = ", ".join(filter(None, told))
     if count[Mark.FAILED]:
         return f"{some[0].upper()}{some[1:]}."
-    return f"phalanx run works here{f': {some}' if some else ''}."
+    return f"{command} works here{f': {some}' if some else ''}."

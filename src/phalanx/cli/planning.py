@@ -119,6 +119,9 @@ def _lay_on_cluster(wish: Wish, found: Manifests) -> float:
 
     if found.unreadable:
         raise Mistake("\n".join(found.unreadable))
+    if found.problems and not found.documents:
+        # A plan of the cluster alone would look like an answer about the files.
+        raise Mistake("\n".join(found.problems))
     cluster, sight = from_cluster(wish.kubeconfig, wish.context, found.documents)
     found.documents, lines = on_top(cluster, found.documents)
     for line in (*sight.lines, *lines):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from phalanx.kube.dry_run import Tell
     from phalanx.model.plan import Plan
 
-Name = Annotated[tuple[str, ...], Parameter(name="--scheduler-name", negative=())]
+Name = Annotated[tuple[str, ...], Parameter(name="--scheduler-name", negative=(), show_default=False)]
 
 
 def register(app: App) -> None:
@@ -111,7 +111,10 @@ def run(
         _check_prometheus(usage_prometheus)
     try:
         return serve(choices, _printer() if dry_run else None)
-    except (AccessError, PolicyError, ListenError, Hopeless) as mistake:
+    except ListenError as mistake:
+        remedy = "stop what listens there (another phalanx run?), or give another with --port (0 takes any free one)"
+        raise Mistake(f"{mistake}\nto mend it: {remedy}") from None
+    except (AccessError, PolicyError, Hopeless) as mistake:
         raise Mistake(str(mistake)) from None
 
 

@@ -1,5 +1,6 @@
 """What `phalanx simulate` reads: a scenario or manifests, once, however many policies it is run under."""
 
+import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,10 @@ from phalanx.sim.from_manifests import MANIFEST_SUFFIXES, timeline_of_manifests
 from phalanx.sim.lines import Scenario, ScenarioError
 from phalanx.sim.scenario import read_scenario
 from phalanx.sim.timeline import Timeline, timeline
+
+#: How YAML and JSON of Kubernetes begin, and no line of a scenario does.
+_MANIFEST = re.compile(r"(?:\s|#[^\n]*\n|---)*(?:\{|apiVersion:|kind:|metadata:|items:)")
+_AS_FILES = "they are simulated from a .yaml or .json file, or from a directory of them"
 
 
 @dataclass(slots=True)
@@ -37,11 +42,16 @@ class Workload:
         path = Path(self.source)
         if self.source.endswith(MANIFEST_SUFFIXES) or path.is_dir():
             laid_out, problems = timeline_of_manifests(self.source, schedulers)
+            if problems and not (laid_out.nodes or laid_out.happenings):
+                raise Mistake("\n".join(problems))
             complain("\n".join(problems))
             return laid_out
         try:
             if self._scenario is None:
                 text = sys.stdin.read() if self.source == "-" else path.read_text("utf-8")
+                if _MANIFEST.match(text):
+                    found = "standard input" if self.source == "-" else self.source
+                    raise Mistake(f"{found}: found Kubernetes manifests; {_AS_FILES}")
                 self._scenario = read_scenario(text, self.source)
             return timeline(self._scenario, self.seed, schedulers)
         except OSError as error:

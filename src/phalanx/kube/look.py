@@ -11,6 +11,7 @@ from phalanx.dialects import table
 from phalanx.kube.client import Client, Reply, StreamRefused, Unanswered
 from phalanx.kube.clock import Clock
 from phalanx.kube.credentials import load_access
+from phalanx.kube.fault import silent
 from phalanx.kube.feed import Feed
 from phalanx.kube.kinds import BUDGETS, Kind, watched
 from phalanx.kube.log import Log
@@ -111,7 +112,9 @@ async def _list(client: Client, feed: Feed, reflector: Reflector, spared: Callab
         feed.replaced(kind, set())
         return not served
     except Unanswered as silence:
-        raise LookError(f"{kind.title}: no answer from the API server: {_line(silence)}") from None
+        fault = silent(silence)
+        told = [f"{kind.title}: no answer from the API server: {fault.why}"]
+        raise LookError("\n".join([*told, *([f"to mend it: {fault.remedy}"] if fault.remedy else [])])) from None
     return True
 
 

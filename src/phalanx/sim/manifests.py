@@ -18,6 +18,9 @@ from phalanx import yaml_text
 
 STDIN = "-"
 _SUFFIXES = (".yaml", ".yml", ".json")
+#: What a Helm chart has between its lines. It may parse as YAML all the same, until it does not.
+_TEMPLATE = b"{{"
+_RENDER = "; a template? render it first: helm template CHART | phalanx plan -f -"
 _BYTE = re.compile(r" \(byte ([0-9]+)\)$")
 #: A list inside a list inside a list is already more than anybody writes.
 _LISTS_MAX = 10
@@ -74,13 +77,14 @@ def load(file: str, manifests: Manifests) -> bytes | None:
 def decode(data: bytes, file: str, manifests: Manifests, progress: Progress = lambda _: None) -> None:
     """Decode the documents of one file. `List`s are opened."""
     name = "standard input" if file == STDIN else file
-    number = 0
+    number, hint = 0, _RENDER if _TEMPLATE in data else ""
     for value, size in _values(data, name):
         progress(size)
         number += value is not None
         source = name if number <= 1 else f"{name} document {number}"
         if isinstance(value, yaml_text.Malformed):
-            manifests.problems.append(f"{name}:{value.line}: {value.message}")
+            manifests.problems.append(f"{name}:{value.line}: {value.message}{hint}")
+            hint = ""
         elif value is not None:
             _open(value, source, manifests)
     if not number:

@@ -182,9 +182,8 @@ def _irregular(snapshot: Snapshot, row: int) -> list[tuple[bool, Int, Reason | N
     able = mine[~tasks.held[mine]]
     chosen, lacking = _choose(snapshot, row, able)
     if lacking is not None:
-        waiting = [f"{tasks.names[task]} {tasks.holds[task]}" for task in mine.tolist() if task in tasks.holds]
-        alone = len(mine) == 1 and gang.minimum == 1 and len(waiting) == 1
-        text = str(tasks.holds[int(mine[0])]) if alone else "; ".join([lacking, *waiting[:3]])
+        alone = len(mine) == 1 and gang.minimum == 1 and int(mine[0]) in tasks.holds
+        text = str(tasks.holds[int(mine[0])]) if alone else "; ".join([lacking, *_held_members(snapshot, mine)])
         return [(False, nobody, Reason(Code.HELD, text))]
     units: list[tuple[bool, Int, Reason | None]] = []
     if len(chosen):
@@ -198,6 +197,18 @@ def _irregular(snapshot: Snapshot, row: int) -> list[tuple[bool, Int, Reason | N
     if len(rest) or hold is not None:
         units.append((True, rest[:beyond], hold))
     return units
+
+
+def _held_members(snapshot: Snapshot, mine: Int) -> list[str]:
+    """Return what holds members of a gang, each hold once; of many the first three."""
+    tasks, held = snapshot.tasks, dict[str, list[str]]()
+    for task in mine.tolist():
+        if task in tasks.holds:
+            held.setdefault(str(tasks.holds[task]), []).append(tasks.names[task])
+    return [
+        f"{names[0]} and {len(names) - 1} more: {hold}" if len(names) > 1 else f"{names[0]} {hold}"
+        for hold, names in list(held.items())[:3]
+    ]
 
 
 def _choose(snapshot: Snapshot, row: int, able: Int) -> tuple[Int, str | None]:

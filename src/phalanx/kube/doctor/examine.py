@@ -120,13 +120,16 @@ class Examination:
             lacked = await rights.missing(self._client, needed)
         except rights.RightsUnknown as unknown:
             return unread(RIGHTS, unknown.reply)
-        who = "dry run" if self._wish.dry_run else "scheduler"
-        return self._lacked(lacked) if lacked else ok(RIGHTS, f"all {len(needed)} that a {who} needs")
+        return self._lacked(lacked) if lacked else ok(RIGHTS, f"all {len(needed)} that a {self._who} needs")
+
+    @property
+    def _who(self) -> str:
+        return "dry run" if self._wish.dry_run else "scheduler"
 
     def _lacked(self, lacked: list[rights.Right]) -> Finding:
         user = self._user.name if self._user is not None else "this user"
         remedy = grant_command(user, self._wish)
-        return failed(RIGHTS, rights.lacking(user, lacked, self._needed()), remedy)
+        return failed(RIGHTS, rights.lacking(user, lacked, self._needed(), self._who), remedy)
 
     async def _neighbours(self, policy: Policy | None, *, events: bool) -> Finding:
         if policy is None:

@@ -136,8 +136,8 @@ def words(rights: Iterable[Right]) -> str:
     return "; ".join(f"{verb} {', '.join(names)}" for verb, names in things.items())
 
 
-def lacking(user: str, lacked: list[Right], needed_: list[Right]) -> str:
-    """Return the sentence about rights that are missing."""
+def lacking(user: str, lacked: list[Right], needed_: list[Right], who: str) -> str:
+    """Return the sentence about rights that are missing. `who`: what needs them."""
     if len(lacked) == len(needed_):
-        return f"{user} has none of the {len(needed_)} rights that a scheduler needs; an administrator can give them"
-    return f"{user} may not {words(lacked)}; an administrator can give it"
+        return f"{user} has none of the {len(needed_)} rights that a {who} needs; an administrator can give them"
+    return f"{user} may not {words(lacked)}; an administrator can give {'it' if len(lacked) == 1 else 'them'}"
