@@ -123,6 +123,26 @@ def test_what_is_no_longer_true_is_not_sent_and_what_is_being_made_room_for_is_l
     assert stage.notes.drain() == [place("n2")]
 
 
+def test_a_write_that_never_reached_the_server_is_made_again() -> None:
+    stage = Stage()
+    stage.pod("a", "n1")
+    stage.nominations.follow(())
+    stage.world.nominate("a", None)
+    stage.nominations.follow(())
+    stage.nominations.follow(())
+    (clearing,) = stage.notes.taken
+    assert clearing.lost is not None
+    clearing.lost()
+    assert stage.notes.drain() == [place(None)]
+    stage.nominations.follow(())
+    assert stage.notes.drain() == [place(None)]
+    # What was heard since counts.
+    stage.pod("a")
+    clearing.lost()
+    stage.nominations.follow(())
+    assert stage.notes.drain() == []
+
+
 def test_what_the_last_scheduler_wrote_holds_and_is_cleared_when_it_is_given_back() -> None:
     stage = Stage()
     stage.pod("a", "n1")

@@ -1,4 +1,4 @@
-"""Who steps back is evicted as anybody else is: this very pod, told why, and not again at once when refused."""
+"""Who leaves for nobody is evicted as anybody else is: this very pod, told why, and not again at once when refused."""
 
 import asyncio
 import io
@@ -21,7 +21,7 @@ from phalanx.loop import Loop
 from phalanx.model.plan import Evict
 from phalanx.testing.objects import gang_manifests
 from phalanx.world.world import World
-from tests.oracles.room import policy_of
+from tests.oracles.room import STALE, policy_of
 
 
 class Hands(Clock):
@@ -36,14 +36,14 @@ class Hands(Clock):
 class Stage:
     """Two of three members run, and there is no room for the third; a server that answers evictions."""
 
-    def __init__(self, answer: Reply) -> None:
+    def __init__(self, answer: Reply, members: int = 3, *actions: str) -> None:
         self.answer = answer
         self.asked: list[tuple[str, Any]] = []
         self.told: list[str] = []
         self.said = io.StringIO()
         self.clock, self.world, self.metrics = Hands(), World(), Metrics()
         feed = Feed(self.world, ("phalanx",))
-        for number, item in enumerate([node_manifest("n1", gpus=2), *gang_manifests("g", 3)]):
+        for number, item in enumerate([node_manifest("n1", gpus=2), *gang_manifests("g", 3)[:members]]):
             if number in {1, 2}:
                 item["spec"]["nodeName"] = "n1"
                 item["status"] = {"phase": "Running", "startTime": "2026-11-01T12:00:01Z"}
@@ -57,7 +57,7 @@ class Stage:
             cast("Client", self), feed, self.world, events, self.clock, self.metrics, Log(stream=self.said),
             lambda: True, lambda: None, 500.0,
         )  # fmt: skip
-        self.loop = Loop(self.world, policy_of())
+        self.loop = Loop(self.world, policy_of(*actions))
 
     def submit(self, write: Write) -> None:
         body = json.loads(write.body)
@@ -108,4 +108,13 @@ def test_who_may_not_leave_is_not_asked_again_before_another_deadline() -> None:
     stage = Stage(Reply(403, b'{"message": "denied by a webhook"}', {}))
     both = ["g-0", "g-1"]
     assert cycles(stage, 0.0, 120.0, 1.0, 4.0, 119.0, 1.0) == [[], both, [], [], [], both]
+    assert stage.world.tasks["g-0"].node == "n1"
+
+
+def test_what_is_left_of_a_broken_gang_is_not_asked_again_at_once_if_it_may_not_leave() -> None:
+    """It rests ever longer, and then has the whole grace again. Its missing members may come at any time."""
+    stage = Stage(Reply(403, b'{"message": "denied by a webhook"}', {}), 2, STALE)
+    both = ["g-0", "g-1"]
+    first, second = (0.0, 60.0, 1.0, 4.0, 59.0, 1.0), (5.0, 5.0, 59.0, 1.0)
+    assert cycles(stage, *first, *second) == [[], both, [], [], [], both, [], [], [], both]
     assert stage.world.tasks["g-0"].node == "n1"

@@ -114,8 +114,8 @@ class MakingRoom:
             await asyncio.gather(*(self._evict(making, step) for step in making.evicts if step.uid not in under))
         if making.refused is not None:
             self._give_up(making, making.refused)
-        elif making.key is not None:
-            self._refusals.pop(making.key, None)
+        else:
+            self._refusals.pop(making.key or making.evicts[0].victim_key, None)
         subtract(self.under_way, [making.key or ""])
         if self.idle:
             self.calm.set()
@@ -211,13 +211,16 @@ class MakingRoom:
         """Let a gang rest after a refusal; the next cycle gives up what is promised to it."""
         self._log.say("eviction-refused", gang=making.gang, why=why, evicted=len(making.left))
         now, first = self._clock.now(), making.evicts[0]
-        if making.key is None:
-            if first.action == STEP_BACK:
-                # A gang that rested is given the whole deadline again before it is asked to step back once more.
-                self._world.rest(first.victim_key, now + REST, why)
+        if making.key is None and first.action == STEP_BACK:
+            # A gang that rested is given the whole deadline again before it is asked to step back once more.
+            self._world.rest(first.victim_key, now + REST, why)
             return
-        times = self._refusals[making.key] = self._refusals.get(making.key, 0) + 1
+        key = making.key or first.victim_key
+        times = self._refusals[key] = self._refusals.get(key, 0) + 1
         rest = min(REST * 2.0 ** (times - 1), REST_MAX)
+        if making.key is None:
+            self._world.rest(key, now + rest, why, stays=True)
+            return
         self._world.rest(making.key, now + rest, why, forfeits=True)
         gone = f"already evicted for it: {shown(making.left)}" if making.left else "nobody was evicted for it"
         self._events.tell(making.key, "Warning", "EvictionRefused", "Evicting", f"{why}; {gone}")

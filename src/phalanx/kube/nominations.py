@@ -70,10 +70,17 @@ class Nominations:
                 self._watched.discard(uid)
 
     def _write(self, known: Known, node: str | None) -> None:
-        uid, known.nominated = known.uid, node
+        uid, before = known.uid, known.nominated
+        known.nominated = node
 
         def holds() -> bool:
             now = task_of(self.world, uid)
             return now is not None and now.state is State.PENDING and now.nominated == node
 
-        self.writes.submit(Write("PATCH", *request_of(known, node), MERGE_PATCH, still_true=holds))
+        def lost() -> None:
+            # What was heard since is known better.
+            if self.feed.of(PODS, uid) is known:
+                known.nominated = before
+                self._watched.add(uid)
+
+        self.writes.submit(Write("PATCH", *request_of(known, node), MERGE_PATCH, still_true=holds, lost=lost))

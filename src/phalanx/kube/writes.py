@@ -26,6 +26,8 @@ class Write:
     done: Callable[[Reply], None] | None = None
     #: Asked again just before sending: what was true when it was queued may not be any more.
     still_true: Callable[[], bool] | None = None
+    #: Called when it was given up: the server never had it, or its answer was lost.
+    lost: Callable[[], None] | None = None
 
 
 class Writes:
@@ -54,7 +56,7 @@ class Writes:
     def submit(self, write: Write) -> None:
         """Queue a write; never waits."""
         if len(self._waiting) >= QUEUE_MAX:
-            self._waiting.popleft()
+            _lose(self._waiting.popleft())
             self.dropped += 1
         self._waiting.append(write)
         self._quiet.clear()
@@ -131,3 +133,9 @@ class Writes:
                 return
             await asyncio.sleep(max(pause, reply.retry_after if reply.status == 429 else 0.0))
         self._log.say("write-given-up", path=write.path, tries=TRIES_MAX)
+        _lose(write)
+
+
+def _lose(write: Write) -> None:
+    if write.lost is not None:
+        write.lost()

@@ -137,6 +137,8 @@ class Gang:
     failed: bool = False
     #: Room for it could not be made: what is promised to it is given up.
     forfeits: bool = False
+    #: What is left of it was asked to leave and may not: it is not asked again for a while.
+    stays: bool = False
 
     @property
     def runtime(self) -> float:

@@ -15,7 +15,9 @@ class Rest(NamedTuple):
     #: The mistake is ours, not the user's.
     ours: bool
     #: What is promised to it is given up.
-    forfeits: bool
+    forfeits: bool = False
+    #: It is only not asked to leave. What it lacks may still be placed.
+    stays: bool = False
 
 
 class Rests:
@@ -45,6 +47,8 @@ class Rests:
         rest = self._rests.get(gang.key)
         if rest is None:
             return gang
+        if rest.stays:
+            return replace(gang, stays=True)
         if gang.hold is not None:
             return replace(gang, forfeits=rest.forfeits)
         return replace(gang, hold=rest.why, failed=rest.ours, forfeits=rest.forfeits)

@@ -129,7 +129,8 @@ class RunningRows:
             piece = self._pieces.get(key)
             known = [pair for pair in piece.tasks if pair[0].node in node_row] if piece is not None else []
             if piece is not None and known:
-                broken = _since(self._broken_since, key, now, holds=piece.lost)
+                # One that may not leave has the whole grace again once it has rested.
+                broken = _since(self._broken_since, key, now, holds=piece.lost and not piece.gang.stays)
                 split = _since(self._split_since, key, now, holds=piece.split)
                 found.append(Found(piece, known, broken, split))
         return columns_of(found, node_row, queues, self._number)

@@ -159,12 +159,14 @@ class World:
         if self._rows.nodes.devices.read(resources):
             self._touch(*self.nodes)
 
-    def rest(self, key: str, until: float, why: str, *, ours: bool = False, forfeits: bool = False) -> None:
+    def rest(
+        self, key: str, until: float, why: str, *, ours: bool = False, forfeits: bool = False, stays: bool = False
+    ) -> None:
         """Leave a gang alone for a while: it was tried and turned away, or (ours) we failed on it.
 
-        `forfeits`: what is promised to it is given up.
+        `forfeits`: what is promised to it is given up. `stays`: it is only not asked to leave.
         """
-        self._rests.put(key, Rest(until, why if ours else f"resting: {why}", ours, forfeits))
+        self._rests.put(key, Rest(until, why if ours else f"resting: {why}", ours, forfeits, stays))
         self._mark(key)
 
     def due(self, now: float) -> str | None:
