@@ -18,13 +18,16 @@ RUN ["python3", "-m", "venv", "/uv"]
 RUN --mount=type=secret,id=authorities \
     ["/uv/bin/python", "-m", "pip", "install", "--no-cache-dir", "--disable-pip-version-check", "uv==0.13.7"]
 # Copied, because links would lead into this stage.
-ENV UV_LINK_MODE=copy UV_NO_CACHE=1 UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT=/opt/phalanx
-# What changes rarely first, so that its layer is kept while the sources change.
+ENV UV_LINK_MODE=copy UV_NO_CACHE=1 UV_PYTHON_DOWNLOADS=never VIRTUAL_ENV=/opt/phalanx
+RUN ["/uv/bin/uv", "venv", "--quiet", "/opt/phalanx"]
+# What changes rarely first, so that its layer is kept while the sources change. By names and hashes, because the lock
+# file's own addresses are those of the public index, whatever mirror was named.
 COPY pyproject.toml uv.lock ./
-RUN --mount=type=secret,id=authorities ["/uv/bin/uv", "sync", "--frozen", "--no-dev", "--no-install-project"]
+RUN ["/uv/bin/uv", "export", "--quiet", "--frozen", "--no-dev", "--no-emit-project", "--output-file", "/build/locked"]
+RUN --mount=type=secret,id=authorities ["/uv/bin/uv", "pip", "sync", "--require-hashes", "/build/locked"]
 COPY README.md LICENSE ./
 COPY src src
-RUN --mount=type=secret,id=authorities ["/uv/bin/uv", "sync", "--frozen", "--no-dev", "--no-editable"]
+RUN --mount=type=secret,id=authorities ["/uv/bin/uv", "pip", "install", "--no-deps", "."]
 
 FROM ${BASE} AS root
 COPY --from=build /opt/phalanx /opt/phalanx

@@ -5,7 +5,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 #: What a test here needs; all three are Debian packages.
@@ -47,6 +50,34 @@ class Store:
     def root(self, image: str) -> Path:
         """Return a folder with all files of an image."""
         return Path(self.run("buildah", "mount", self.run("buildah", "from", image)))
+
+
+class Mirror:
+    """A mirror of the package index: it remembers what it was asked for, and sends on to the real one."""
+
+    def __init__(self, real: str) -> None:
+        asked: set[str] = set()
+
+        class Answer(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                name = self.path.removeprefix("/simple/")
+                asked.add(name.strip("/"))
+                self.send_response(HTTPStatus.FOUND)
+                self.send_header("Location", f"{real.rstrip('/')}/{name}")
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self.asked = asked
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answer)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/simple"
+        Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def stop(self) -> None:
+        """Answer no more."""
+        self._server.shutdown()
+        self._server.server_close()
 
 
 class Container:

@@ -1,7 +1,9 @@
 """The image: built from nothing but packages, with nothing in it that run time does not need, and run as in a pod."""
 
+import os
 import re
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -15,7 +17,7 @@ from phalanx.kube.playground import grant
 from phalanx.testing.control_plane import ControlPlane
 from phalanx.testing.objects import create_all, gang_manifests
 from phalanx.testing.running import eventually, places
-from tests.image.containers import Container, Store, missing
+from tests.image.containers import Container, Mirror, Store, missing
 
 pytestmark = [
     pytest.mark.slow,
@@ -51,9 +53,21 @@ for module in pkgutil.walk_packages(phalanx.__path__, "phalanx."):
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Store]:
-    """A store with the image."""
+def mirror(pytestconfig: pytest.Config) -> Iterator[Mirror]:
+    """What a company has in place of the public index."""
+    locked = tomllib.loads((pytestconfig.rootpath / "uv.lock").read_text())
+    public = next(package["source"]["registry"] for package in locked["package"] if package["name"] == "numpy")
+    mirror = Mirror(os.environ.get("PIP_INDEX_URL", public))
+    yield mirror
+    mirror.stop()
+
+
+@pytest.fixture(scope="module")
+def store(mirror: Mirror, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Store]:
+    """A store with the image, built of packages from a mirror."""
     store = Store(tmp_path_factory.mktemp("images"))
+    store.environment |= {"PIP_INDEX_URL": mirror.url}
+    store.environment.pop("UV_DEFAULT_INDEX", None)
     tool = str(pytestconfig.rootpath / "tools" / "image")
     store.run(tool, "base", "localhost/phalanx-base")
     print(store.run(tool, "build", IMAGE, "localhost/phalanx-base").splitlines()[-1])  # noqa: T201
@@ -119,6 +133,15 @@ def test_nothing_in_it_is_there_for_debuggers_alone(root: Path) -> None:
     libraries = [path for path in site.rglob("*.so*") if path.is_file()]
     assert len(libraries) > 10
     assert [path for path in libraries if path.read_bytes()[40:48] != bytes(8)] == []
+
+
+@pytest.mark.usefixtures("store")
+def test_every_package_in_it_comes_from_the_mirror_that_the_environment_names(mirror: Mirror, root: Path) -> None:
+    """The lock file names the public index, which many networks do not reach."""
+    site = next(root.glob("opt/phalanx/lib/python3*/site-packages"))
+    inside = {path.name.split("-")[0].replace("_", "-").lower() for path in site.glob("*.dist-info")} - {"phalanx"}
+    assert len(inside) > 8
+    assert inside | {"uv", "hatchling"} <= mirror.asked
 
 
 def test_no_address_or_secret_of_the_machine_that_built_it_stays(store: Store, root: Path) -> None:
