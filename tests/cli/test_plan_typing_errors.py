@@ -101,6 +101,17 @@ def test_a_key_on_a_job_instead_of_its_pods_is_told_with_its_place(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize("command", [["queues", "-f"], ["gangs", "-f"], ["simulate"]], ids=lambda words: words[0])
+def test_every_command_that_reads_files_tells_it(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "objects.yaml"
+    job = GANG.replace("namespace: ml}", "namespace: ml, annotations: {phalanx.dev/gang: train}}")
+    file.write_text(NODE + job.replace("{ANNOTATIONS}", "{}"))
+    assert main([*command, str(file)]) == 0
+    assert "metadata.annotations[phalanx.dev/gang]: is read on pods only" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("label", "said"), [
     ("phalanx.dev/queu", "unknown key phalanx.dev/queu, did you mean phalanx.dev/queue"),
     ("phalanx.dev/gang", "is read as annotation only, not as label"),

@@ -32,7 +32,7 @@ def fill(world: World, paths: Sequence[str], policy: Policy) -> list[Document]:
     if found.unreadable:
         raise Mistake("\n".join(found.unreadable))
     objects = read_objects(found.documents, policy.scheduler_names)
-    bad = [*found.problems, *(f"{one} ({source})" for one, source in objects.refused)]
+    bad = [*found.problems, *(f"{one} ({source})" for one, source in [*objects.refused, *objects.astray])]
     if not objects.events:
         raise Mistake("\n".join(bad) or "nothing to show: found no Queue, no Node and no Pod")
     for line in bad:

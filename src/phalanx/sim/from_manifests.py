@@ -31,7 +31,7 @@ def timeline_of_manifests(path: str, schedulers: Sequence[str]) -> tuple[Timelin
     zero = _zero(tasks)
     others = tuple(_since(event, zero) for event in objects.events if not isinstance(event, NodeSeen | TaskSeen))
     problems = [*manifests.unreadable, *manifests.problems]
-    problems += [f"{source}: {refused}" for refused, source in objects.refused]
+    problems += [f"{source}: {refused}" for refused, source in [*objects.refused, *objects.astray]]
     happenings = tuple(sorted(_arrivals(tasks, zero), key=lambda timed: timed[0]))
     return Timeline(nodes, happenings, {}, others), problems
 
