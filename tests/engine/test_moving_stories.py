@@ -335,3 +335,38 @@ def test_a_gang_is_moved_off_a_node_on_which_only_a_part_of_it_runs() -> None:
         """,
         ROOM,
     )
+
+
+def test_only_nodes_are_cleared_where_every_filter_then_lets_the_gang_in() -> None:
+    """Amounts are free everywhere. The cheapest to clear are nodes on which the port stays taken."""
+    taken = [f"pod o{n} cpu=1 port=80 on=n{n}; pod s{n} cpu=1 on=n{n} controlled" for n in range(11, 25)]
+    movable = [f"pod p{n} cpu=1 port=80 on=n{n} controlled; pod t{n} cpu=1 on=n{n} controlled" for n in range(25, 28)]
+    pods = "; ".join(taken + movable).replace("; ", "\n        ")
+    check(
+        f"""
+        node  n11..n27  cpu=8 label:zone=a
+        node  n28..n30  cpu=8 label:zone=b
+        {pods}
+        gang  web       members=3 cpu=1 port=80 select:zone=a created=1m
+        """,
+        """
+        evict p27 n27 for web: moved together with others, so that it fits
+        evict p26 n26 for web: moved together with others, so that it fits
+        evict p25 n25 for web: moved together with others, so that it fits
+        nominate web-0 n25
+        nominate web-1 n26
+        nominate web-2 n27
+        nominate p27 n28
+        nominate p26 n29
+        nominate p25 n30
+        cycle 2
+        bind p25 n30
+        bind p26 n29
+        bind p27 n28
+        bind web-0 n25
+        bind web-1 n26
+        bind web-2 n27
+        """,
+        ROOM,
+        cycles=2,
+    )

@@ -17,9 +17,11 @@ from phalanx.engine.eviction.rights import claimed_by, entitled
 from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.eviction.subset_search import SubsetSearch
 from phalanx.engine.eviction.subsets import subset_table
+from phalanx.engine.placement.copies import by_amounts, copies
 from phalanx.engine.placement.place import objection, places_later, request_of
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import When
+from phalanx.engine.session.rows import distinct
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Unit, Units
 from phalanx.model.axis import Bool, Int
@@ -69,7 +71,7 @@ class Consolidate:
             # What is moved comes back, so moving gives nobody room below a bound.
             return False
         mine = self._mine(session, policy, candidates, unit)
-        for victims in self._choices(session, unit, candidates, mine):
+        for victims in self._choices(session, policy, unit, candidates, mine):
             if not budget.take():
                 break
             session.evict(candidates.tasks_of(victims))
@@ -98,7 +100,9 @@ class Consolidate:
         safe = snapshot.now < table.started[candidates.gang] + protected[candidates.queue]
         return np.flatnonzero(mask & ~safe & (candidates.queue >= 0))
 
-    def _choices(self, session: Session, unit: Unit, candidates: Candidates, mine: Int) -> Iterator[list[int]]:
+    def _choices(
+        self, session: Session, policy: Policy, unit: Unit, candidates: Candidates, mine: Int
+    ) -> Iterator[list[int]]:
         """Yield sets of candidates: all on the nodes that are cheapest to clear, of growing number."""
         if not len(mine):
             return
@@ -107,11 +111,11 @@ class Consolidate:
         on_node = session.residents.node[tasks]
         pair = np.unique(np.repeat(np.arange(len(mine)), candidates.count[mine]) * count + on_node)
         of, on = pair // count, pair % count
-        gained = _gained(session, unit, tasks)
+        there, gained = _room(session, policy, unit, tasks)
         cheapest = _cheapest(session, candidates, mine[of], on)
         cheapest = cheapest[gained[cheapest] > 0]
         most = self._most(session)
-        windows = _windows(cheapest, gained, len(unit.tasks) - _there(session, unit))
+        windows = _windows(cheapest, gained, len(unit.tasks) - int(np.minimum(there, len(unit.tasks)).sum()))
         for window in windows:
             chosen = np.unique(mine[of[np.isin(on, window)]])
             # Where the minimum of a gang leaves, all of the gang leaves.
@@ -179,14 +183,16 @@ def _later(session: Session, unit: Unit) -> Int:
     return session.spare_amounts(request_of(session, unit.gang, shape, when=When.LATER))
 
 
-def _gained(session: Session, unit: Unit, moved: Int) -> Int:
-    """Return how many more tasks of the unit each node could take, at most, without what may be moved."""
-    table, ask, now = session.residents, _smallest(session, unit), _later(session, unit)
-    freed = now.copy()
+def _room(session: Session, policy: Policy, unit: Unit, moved: Int) -> tuple[Int, Int]:
+    """Return, per node, how many tasks of the unit it can take at most, and how many more without what may be moved."""
+    shapes = distinct(session.snapshot.tasks.shape[unit.tasks]).tolist()
+    requests = [request_of(session, unit.gang, shape, when=When.LATER) for shape in shapes]
+    if not all(by_amounts(session, policy, request) for request in requests):
+        now = np.maximum.reduce([copies(session, policy, request) for request in requests])
+        freed = np.maximum.reduce([copies(session, policy, request, moved) for request in requests])
+        return now, freed - now
+    table, ask, spare = session.residents, _smallest(session, unit), _later(session, unit)
+    freed = spare.copy()
     np.add.at(freed, table.node[moved], session.snapshot.requests[table.shape[moved]])
-    return _copies(freed, ask) - _copies(now, ask)
-
-
-def _there(session: Session, unit: Unit) -> int:
-    """Return how many tasks of the unit would find a place already, at most."""
-    return int(np.minimum(_copies(_later(session, unit), _smallest(session, unit)), len(unit.tasks)).sum())
+    now = _copies(spare, ask)
+    return now, _copies(freed, ask) - now
