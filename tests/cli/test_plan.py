@@ -290,6 +290,13 @@ def test_a_policy_file_adds_its_scheduler_names(capsys: pytest.CaptureFixture[st
     assert [step["gang"] for step in found["cycles"][0]["steps"]] == ["default/a", "default/b"]
 
 
+def test_a_job_alone_is_pointed_to_where_nodes_are(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(CLUSTER.split("---")[1].replace("  nodeName: n1\n", "").partition("status")[0])
+    status, out, err = run(capsys, "-f", str(tmp_path / "pod.yaml"))
+    assert (status, "never: there are no nodes" in out) == (0, True)
+    assert err == "phalanx: no Node among the objects, so nothing fits; --live plans for your cluster\n"
+
+
 def test_timings_name_every_stage_and_the_memory(capsys: pytest.CaptureFixture[str], cluster: str) -> None:
     _, _, err = run(capsys, "-f", cluster, "--timings")
     stages = ["policy", "read", "decode", "admit", "apply", "compile", "decide", "output", "total", "memory"]

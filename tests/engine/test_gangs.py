@@ -232,6 +232,11 @@ def test_a_gang_that_queued_again_says_how_often() -> None:
     assert decided(node("n1", 1), *waiting, now=200.0) == [again + "3 times"]
 
 
+def test_a_gang_that_is_held_says_the_same_however_long() -> None:
+    alone = member("a", 0, 2, created=0.0, start_timeout=60.0)
+    assert decided(node("n1", 8), alone, now=200.0) == ["wait a 1 held: 1 of 2 members are there"]
+
+
 def test_nobody_queues_again_under_a_policy_that_does_not_order_by_arrival() -> None:
     others = tuple(weighted for weighted in ALLOCATE.plugins if weighted.plugin.name != "arrival")
     world = World()

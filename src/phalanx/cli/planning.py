@@ -87,6 +87,9 @@ def _run(wish: Wish, timings: Timings) -> None:
     with timings.stage("output"):
         _print(wish.output, Planned(plans, world, objects.refused, policy))
         _count(objects, world)
+        bare = not any(isinstance(event, NodeSeen) for event in objects.events)
+        if bare and not wish.live and wish.output == "text":
+            complain("no Node among the objects, so nothing fits; --live plans for your cluster")
 
 
 def _moment(text: str) -> float:

@@ -71,7 +71,8 @@ class _Waits:
         return list(map(tuple.__new__, repeat(Wait), columns))
 
     def _noted(self, reason: Reason, gang: Gang, row: int) -> Reason:
-        if self._policy.requeues and self._queued[row]:
+        # What is held stands in no queue; told as news, each turn would be another event on each of its pods.
+        if self._policy.requeues and self._queued[row] and reason.code is not Code.HELD:
             times = int(self._queued[row])
             often = "once" if times == 1 else f"{times} times"
             reason = reason.adding(f"queued again after its start timeout of {gang.start_timeout:g} s, {often}")
