@@ -285,14 +285,24 @@ def test_admission_policies_are_in_force_when_each_has_its_binding(plane: Contro
     changing = plane.version != "1.35"
     values = Values(admission=Admission(enabled=True, defaults=changing))
     ours = [one for one in objects(Installation(values=values)) if "AdmissionPolicy" in one["kind"]]
-    plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(ours))
     loose = "bound.phalanx.phalanx-system.phalanx.dev"
+    says = "namespace ml: labelled phalanx.dev/scheduler-name=phalanx, and no policy gives that to its pods"
+    remedy = "install with admission.defaults (Kubernetes 1.36 and newer), or name it in the pods"
+    lonely = [(Mark.WARNING, "admission", says, remedy)]
+    plane.kubectl("create", "namespace", "ml")
+    plane.kubectl("label", "namespace", "ml", "phalanx.dev/scheduler-name=phalanx")
+    assert wrong(look(plane.kubeconfig)) == lonely
+    plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(ours))
     try:
+        if not changing:
+            assert wrong(look(plane.kubeconfig)) == lonely
+            plane.kubectl("label", "namespace", "ml", "phalanx.dev/scheduler-name-")
         found = [one.says for one in look(plane.kubeconfig) if one.about == "admission"]
         plane.kubectl("delete", "validatingadmissionpolicybinding", loose)
         without = look(plane.kubeconfig)
     finally:
         plane.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=yaml.safe_dump_all(ours))
+        plane.kubectl("label", "namespace", "ml", "phalanx.dev/scheduler-name-")
     more = "defaults, " if changing else ""
     assert found == [f"in force: bound, {more}keys, namespaces, queues, queues-of-made-pods, queues-of-pods"]
     assert wrong(without) == [(Mark.WARNING, "admission", f"{loose}: not in force, nothing binds it", ADMIT)]

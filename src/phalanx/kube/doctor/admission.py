@@ -1,10 +1,11 @@
 """Our admission policies, with which the API server checks what people apply."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from phalanx.kube.client import Client
+from phalanx.kube.client import Client, Reply
 from phalanx.kube.doctor.finding import Finding, absent, ok, skipped, unread, warning
+from phalanx.model.keys import SCHEDULER_NAME
 
 ABOUT = "admission"
 _SELECTOR = "app.kubernetes.io/part-of=phalanx,app.kubernetes.io/component=admission"
@@ -12,8 +13,8 @@ _ROOT = "/apis/admissionregistration.k8s.io/v1"
 _KINDS = ("validatingadmissionpolic", "mutatingadmissionpolic")
 
 
-async def look_at_admission(client: Client, remedy: str) -> Finding:
-    """Say whether the policies are there and in force."""
+async def look_at_admission(client: Client, remedy: str, schedulers: Sequence[str]) -> Finding:
+    """Say whether the policies are there and in force, also for namespaces that name one of our schedulers."""
     policies: list[Mapping[str, Any]] = []
     bound: set[str] = set()
     for kind in _KINDS:
@@ -30,13 +31,39 @@ async def look_at_admission(client: Client, remedy: str) -> Finding:
         found, bindings = (reply.json()["items"] if reply.ok else [] for reply in replies)
         policies += found
         bound |= {binding["spec"]["policyName"] for binding in bindings}
-    if not policies:
-        return absent(ABOUT, "no policies: typing errors are told after an object was accepted, not before", remedy)
     loose = [name for name in map(_name, policies) if name not in bound]
     if loose:
         return warning(ABOUT, f"{', '.join(loose)}: not in force, nothing binds it", remedy)
+    query = {"labelSelector": f"{SCHEDULER_NAME} in ({','.join(schedulers)})"}
+    labelled = await client.request("GET", "/api/v1/namespaces", query=query)
+    given = {name for policy in policies for name in _gives(policy)}
+    if lonely := [one for one in _namespaces(labelled) if one["labels"][SCHEDULER_NAME] not in given]:
+        return _not_given(lonely)
+    if not policies:
+        return absent(ABOUT, "no policies: typing errors are told after an object was accepted, not before", remedy)
     short = sorted(_name(policy).partition(".")[0] for policy in policies)
     return ok(ABOUT, f"in force: {', '.join(short)}")
+
+
+def _namespaces(reply: Reply) -> Iterable[Mapping[str, Any]]:
+    return [one["metadata"] for one in reply.json()["items"]] if reply.ok else []
+
+
+def _gives(policy: Mapping[str, Any]) -> Iterable[str]:
+    """Return the scheduler names that a policy gives to the pods of namespaces with such a label."""
+    selector = policy["spec"]["matchConstraints"].get("namespaceSelector", {})
+    rows = selector.get("matchExpressions", ())
+    return [name for row in rows if row["key"] == SCHEDULER_NAME for name in row["values"]]
+
+
+def _not_given(namespaces: Sequence[Mapping[str, Any]]) -> Finding:
+    first, more = namespaces[0], len(namespaces) - 1
+    others = f" and {more} more" if more else ""
+    says = (
+        f"namespace {first['name']}{others}: labelled {SCHEDULER_NAME}={first['labels'][SCHEDULER_NAME]}, "
+        "and no policy gives that to its pods"
+    )
+    return warning(ABOUT, says, "install with admission.defaults (Kubernetes 1.36 and newer), or name it in the pods")
 
 
 def _name(policy: Mapping[str, Any]) -> str:

@@ -80,7 +80,8 @@ class Examination:
         if wish.lease is not None and not wish.dry_run:
             found.append(await self._try(lease.ABOUT, lease.look_at_lease(client, wish.lease)))
         found += await self._surroundings(policy, events=True)
-        found.append(await self._try(admission.ABOUT, admission.look_at_admission(client, ADMIT)))
+        names = policy.scheduler_names if policy is not None else ()
+        found.append(await self._try(admission.ABOUT, admission.look_at_admission(client, ADMIT, names)))
         return [*found, finding]
 
     async def surroundings(self) -> list[Finding] | None:
