@@ -50,6 +50,7 @@ def hundredths(
     rows = np.arange(len(snapshot.nodes))
     assert isinstance(plugin, Score)
     scores = plugin.score(session, Request(0, candidates=rows), rows, np.zeros(len(rows), np.int64))
+    assert scores is not None
     return {name: round(float(score) * 100, 6) for name, score in zip(snapshot.nodes.names, scores, strict=True)}
 
 

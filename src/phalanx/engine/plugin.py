@@ -111,13 +111,16 @@ class Filter(Protocol):
 
 @runtime_checkable
 class Score(Protocol):
-    """How good one more copy on `nodes[i]` is when it already got `copies[i]` in this placement."""
+    """How good one more copy on `nodes[i]` is when it already got `copies[i]` in this placement.
+
+    None: it has nothing to say about this request, and costs nothing.
+    """
 
     name: ClassVar[str]
     reach: ClassVar[Reach]
 
-    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float:
-        """Return float[entry] in [0, 1]. Normalise over `request.candidates`."""
+    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float | None:
+        """Return float[entry] in [0, 1], or None. Normalise over `request.candidates`."""
         ...
 
 

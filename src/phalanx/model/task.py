@@ -57,6 +57,11 @@ class Shape:
     #: Which devices serve it; None: any of the resource that it asks for.
     devices: DeviceWish | None = None
 
+    @property
+    def wish(self) -> tuple[object, ...] | None:
+        """Return which devices it wants, and what it asks for; None: any device, and then no filter asks how many."""
+        return None if self.devices is None else (self.devices, self.requests)
+
 
 @dataclass(frozen=True, slots=True)
 class Task:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from phalanx.model.device import Device
+from phalanx.model.device import Device, DeviceWish
 from phalanx.model.events import Event, NamespaceSeen, NodeSeen, TaskSeen
 from phalanx.model.gang import Membership
 from phalanx.model.node import Node, Taint
@@ -26,6 +26,13 @@ _TERMS = (
 )
 
 
+_MEMORY = {"": 0, "T4": 16, "H100": 80}
+_WISHES = [
+    DeviceWish((("T4", 1.0),)), DeviceWish((("H100", 2.0), ("T4", 1.0))),
+    DeviceWish(memory=40), DeviceWish((("H100", 1.0),), 99),
+]  # fmt: skip
+
+
 @st.composite
 def nodes(draw: st.DrawFn, name: str) -> Node:
     """Draw one node: gpus, a dongle or neither, perhaps a zone, taints, trouble."""
@@ -38,8 +45,8 @@ def nodes(draw: st.DrawFn, name: str) -> Node:
         if draw(st.booleans()):
             amounts[resource] = draw(st.integers(0, 4)) * (most // 4)
     gpus = range(amounts.get("nvidia.com/gpu", 0) // 1000)
-    models = st.lists(st.sampled_from(["", "T4", "H100"]), min_size=len(gpus), max_size=len(gpus))
-    told = zip(gpus, draw(models), strict=True) if draw(st.booleans()) else ()
+    told_models = st.lists(st.sampled_from(["", "T4", "H100"]), min_size=len(gpus), max_size=len(gpus))
+    told = zip(gpus, draw(told_models), strict=True) if draw(st.booleans()) else ()
     labels = draw(st.dictionaries(st.sampled_from(["zone", "size"]), st.sampled_from(["a", "b", "3"]), max_size=2))
     return Node(
         name,
@@ -48,7 +55,7 @@ def nodes(draw: st.DrawFn, name: str) -> Node:
         taints=tuple(draw(st.lists(st.sampled_from(_TAINTS), max_size=2, unique=True))),
         ready=draw(st.integers(0, 9)) > 0,
         cordoned=draw(st.integers(0, 9)) == 0,
-        devices=tuple(Device("nvidia.com/gpu", index, model=model) for index, model in told),
+        devices=tuple(Device("nvidia.com/gpu", index, model=model, memory=_MEMORY[model]) for index, model in told),
     )
 
 
@@ -74,6 +81,7 @@ def shapes(draw: st.DrawFn) -> Shape:
             draw(st.lists(st.builds(Preference, st.integers(1, 9), st.sampled_from(_TERMS)), max_size=1))
         ),
         host_ports=(HostPort(80),) if draw(st.integers(0, 9)) == 0 else (),
+        devices=draw(st.sampled_from(_WISHES)) if draw(st.integers(0, 4)) == 0 else None,
     )
 
 

@@ -44,8 +44,9 @@ def score(session: Session, policy: Policy, request: Request, nodes: Int, taken:
     """Return the weighted sum of all scores on the grid, entry by entry."""
     total = np.zeros(len(nodes))
     for plugin, weight in policy.scores:
-        if weight:
-            total += weight * plugin.score(session, request, nodes, taken)
+        scored = plugin.score(session, request, nodes, taken) if weight else None
+        if scored is not None:
+            total += weight * scored
     if not np.isfinite(total).all():
         bad = [plugin.name for plugin, _ in policy.scores if not _is_finite(plugin, session, request, nodes, taken)]
         raise PluginError(f"plugin {', '.join(bad)}: a score must be a number from 0 to 1")
@@ -53,7 +54,8 @@ def score(session: Session, policy: Policy, request: Request, nodes: Int, taken:
 
 
 def _is_finite(plugin: Score, session: Session, request: Request, nodes: Int, taken: Int) -> bool:
-    return bool(np.isfinite(plugin.score(session, request, nodes, taken)).all())
+    scored = plugin.score(session, request, nodes, taken)
+    return scored is None or bool(np.isfinite(scored).all())
 
 
 def find(session: Session, policy: Policy, request: Request) -> Int:

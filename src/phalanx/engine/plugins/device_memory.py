@@ -21,7 +21,7 @@ class DeviceMemory(Plugin):
     """Let through nodes with enough devices that have the memory, of the models that serve; prefer small ones."""
 
     name: ClassVar[str] = "device_memory"
-    reads: ClassVar[tuple[str, ...]] = ("devices", "requests")
+    reads: ClassVar[tuple[str, ...]] = ("wish",)
     static: ClassVar[bool] = True
 
     def room(self, session: Session, request: Request) -> Int | None:
@@ -59,12 +59,12 @@ class DeviceMemory(Plugin):
             found.append((int(few.sum()), text))
         return found
 
-    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float:
+    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float | None:
         """Return the memory that is asked for as a part of the smallest device that serves: a large one is kept."""
         del copies
         shape = session.snapshot.shapes[request.shape]
         if shape.devices is None or not shape.devices.memory:
-            return np.zeros(len(nodes))
+            return None
         key = ("snug", shape.devices, shape.requests)
         return session.once(key, lambda: _snug(session.snapshot, shape), static=True)[nodes]
 

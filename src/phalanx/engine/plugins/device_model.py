@@ -19,7 +19,7 @@ class DeviceModel(Plugin):
     """Let through nodes with enough devices of a model that serves; prefer the model that is worth most."""
 
     name: ClassVar[str] = "device_model"
-    reads: ClassVar[tuple[str, ...]] = ("devices", "requests")
+    reads: ClassVar[tuple[str, ...]] = ("wish",)
     static: ClassVar[bool] = True
 
     def room(self, session: Session, request: Request) -> Int | None:
@@ -55,12 +55,12 @@ class DeviceModel(Plugin):
             found.append((few, f"with too few devices of model {models} ({count} asked, most on one node: {most})"))
         return found
 
-    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float:
+    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float | None:
         """Return what the devices that serve are worth on the mean, as a part of the best model of the wish."""
         del copies
         shape = session.snapshot.shapes[request.shape]
         if shape.devices is None or not shape.devices.models:
-            return np.zeros(len(nodes))
+            return None
         key = ("worth", shape.devices, shape.requests)
         return session.once(key, lambda: _worth(session, shape), static=True)[nodes]
 

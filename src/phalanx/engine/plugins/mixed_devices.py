@@ -29,7 +29,7 @@ class MixedDevices(Plugin):
     """
 
     name: ClassVar[str] = COLUMN
-    reads: ClassVar[tuple[str, ...]] = ("devices", "requests")
+    reads: ClassVar[tuple[str, ...]] = ("wish",)
 
     def columns(self, snapshot: Snapshot) -> Sequence[Column]:
         """Return [node, want]: how many places serve each want that some node can only serve in part."""
