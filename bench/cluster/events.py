@@ -75,7 +75,7 @@ def measure_events(size: Size, rate: float) -> Told:
                 time.sleep(AFTER)
                 pids = list(processes.pids.values())
                 cpu, peak = sum(map(cpu_seconds, pids)), sum(map(peak_memory, pids))
-        told = sorted(at for name, at in events.at.items() if name.startswith("wait-"))
+        told = sorted(_first_of_each(events, "wait-").values())
         times, waves = sorted(events.times), []
         meanwhile = 0
         for wave in range(WAVES):
@@ -98,9 +98,18 @@ def _until(seen: BoundPods | WrittenEvents, count: int, prefix: str, processes: 
     while known < count and time.monotonic() - moved < STUCK:
         time.sleep(0.1)
         processes.check()
-        now = sum(name.startswith(prefix) for name in list(seen.at))
+        now = len(_first_of_each(seen, prefix))
         if now != known:
             known, moved = now, time.monotonic()
+
+
+def _first_of_each(seen: BoundPods | WrittenEvents, prefix: str) -> dict[str, float]:
+    """Return when each pod was seen first. Of events several may be about one pod, each with a suffix of its own."""
+    found: dict[str, float] = {}
+    for name, at in list(seen.at.items()):
+        if name.startswith(prefix):
+            found.setdefault(name.partition(".")[0], at)
+    return found
 
 
 def _most(times: list[float]) -> int:

@@ -305,6 +305,26 @@ def test_pods_that_were_not_told_yet_are_told_the_newer_reason() -> None:
     assert desk.shown() == [f"Pod a-{number} FailedScheduling" for number in range(3)]
 
 
+def test_new_numbers_come_after_all_who_were_told_nothing_yet_and_reach_those_who_still_wait_for_their_turn() -> None:
+    desk = Desk()
+    desk.see(*gang_manifests("a", 2), *gang_manifests("b", 2))
+
+    def wait(gang: str, note: str, *, numbers: bool = False) -> None:
+        reason = Wait(f"default/{gang}", f"default/{gang}", 2, Reason(Code.FULL, note))
+        desk.waiting.wait(reason, note, [f"{gang}-0", f"{gang}-1"], numbers=numbers)
+
+    wait("a", "1 fit")
+    desk.write()
+    wait("a", "2 fit", numbers=True)
+    wait("b", "1 fit")
+    assert desk.write(1) == ["b-0"]
+    wait("b", "3 fit", numbers=True)
+    assert desk.write() == ["b-1", "a-0", "a-1"]
+    assert [(one["regarding"]["name"], one["note"]) for one in desk.events.values()] == [
+        ("a-0", "1 fit"), ("a-1", "1 fit"), ("b-0", "1 fit"), ("b-1", "3 fit"), ("a-0", "2 fit"), ("a-1", "2 fit"),
+    ]  # fmt: skip
+
+
 def test_reasons_that_change_while_nothing_may_be_sent_do_not_pile_up() -> None:
     desk = Desk()
     desk.see(*gang_manifests("a", 3))

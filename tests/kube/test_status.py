@@ -39,6 +39,8 @@ class Desk:
     watch: Watch = field(default_factory=Watch)
     told: list[str] = field(default_factory=list[str])
     conditions: list[str] = field(default_factory=list[str])
+    #: Times of transition that were written.
+    since: list[str] = field(default_factory=list[str])
 
     def __post_init__(self) -> None:
         self.world = World()
@@ -55,8 +57,12 @@ class Desk:
         for write in writes:
             body: dict[str, Any] = msgspec.json.decode(write.body)
             self.conditions.append(f"{self._at} {body['metadata']['uid']}")
+            self.since += [
+                one["lastTransitionTime"] for one in body["status"]["conditions"] if "lastTransitionTime" in one
+            ]
 
-    def wait(self, wait: Wait, note: str, news: list[str]) -> None:
+    def wait(self, wait: Wait, note: str, news: list[str], *, numbers: bool) -> None:
+        assert not (numbers and not news)
         self.told.append(f"{self._at} {wait.gang} {len(news)}: {note.partition(':')[0]}")
 
     def over(self, key: str) -> None:
@@ -180,6 +186,7 @@ def test_numbers_that_change_are_told_after_a_minute_and_then_ever_more_seldom()
         f"{60 * minute}s default/g 40: 40 needed together, {minute + 1} fit" for minute in (0, 1, 3, 7, 15, 31)
     ]
     assert len(desk.conditions) == 6 * 40
+    assert desk.since == ["1970-01-01T00:16:40Z"] * 40
 
 
 def test_numbers_that_stay_are_not_told_again() -> None:
@@ -198,11 +205,10 @@ def test_new_numbers_for_many_gangs_are_told_to_so_many_pods_a_second() -> None:
     desk.see(node_manifest("n1", gpus=1))
     at_first = len(desk.conditions)
     told: list[int] = []
-    for _ in range(70):
+    for _ in range(90):
         before = len(desk.conditions)
         desk.rest(1.0)
         told.append(len(desk.conditions) - before)
     assert (at_first, sum(told)) == (400, 400)
-    assert [count for count in told if count] == [52, 48] * 4
+    assert [count for count in told if count] == [NUMBERS_RATE] * 20
     assert sum(told[:59]) == 0
-    assert NUMBERS_RATE == 50

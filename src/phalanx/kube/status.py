@@ -32,7 +32,7 @@ SETTLE = 1.0
 JOINED = 5.0
 #: Numbers are told anew at the latest when the event would be told again anyway; and to so many pods a second.
 NUMBERS_MAX = RENEWAL
-NUMBERS_RATE = 50
+NUMBERS_RATE = 20
 MESSAGE_MAX = 1024
 #: Autoscalers add nodes for Unschedulable; they must not for what waits for something else.
 REASONS = {
@@ -75,8 +75,8 @@ class _Said:
 class Hears(Protocol):
     """Whoever tells the same to those who look at events."""
 
-    def wait(self, wait: Wait, note: str, news: list[str]) -> None:
-        """Hear why a gang waits, and which of its pods did not say so."""
+    def wait(self, wait: Wait, note: str, news: list[str], *, numbers: bool) -> None:
+        """Hear why a gang waits, which of its pods did not say so, and whether only numbers are new."""
 
     def over(self, key: str) -> None:
         """Hear that a gang does not wait any more."""
@@ -151,13 +151,13 @@ class Status:
         if (words := _words(wait.reason)) == said.words:
             said.numbers_at = now + PERIOD
         elif self._numbers_left > 0:
-            self._tell(wait)
+            self._tell(wait, numbers=True)
             self._numbers_left -= wait.missing
             said.words, said.at, said.members = words, now, wait.missing
             said.numbers_after = min(2 * said.numbers_after, NUMBERS_MAX)
             said.numbers_at = now + said.numbers_after
 
-    def _tell(self, wait: Wait, *, joined: bool = False) -> None:
+    def _tell(self, wait: Wait, *, joined: bool = False, numbers: bool = False) -> None:
         said = REASONS[wait.reason.code], _words(wait.reason)
         pending = [task.uid for task in members_of(self._world, wait.gang_key) if task.state is State.PENDING]
         news = [
@@ -170,7 +170,7 @@ class Status:
         if news:
             self._writes.submit_each(self._conditions(news, said))
         if self._events is not None:
-            self._events.wait(wait, said[1], news)
+            self._events.wait(wait, said[1], news, numbers=numbers)
         self._group(wait.gang_key, wait.reason)
 
     def _conditions(self, uids: list[str], said: tuple[str, str]) -> Iterator[Write]:
@@ -180,9 +180,15 @@ class Status:
             if known is None or known.waiting == said or not self._pending(uid):
                 continue
             condition = {
-                "type": "PodScheduled", "status": "False", "reason": said[0], "message": said[1],
-                "lastTransitionTime": stamp(self._clock.now()), "lastProbeTime": None,
-            }  # fmt: skip
+                "type": "PodScheduled",
+                "status": "False",
+                "reason": said[0],
+                "message": said[1],
+                "lastProbeTime": None,
+            }
+            if known.waiting is None:
+                # It says since when the pod is not scheduled: another reason keeps it, as with kube-scheduler.
+                condition["lastTransitionTime"] = stamp(self._clock.now())
             body = msgspec.json.encode({"metadata": {"uid": uid}, "status": {"conditions": [condition]}})
             path = f"/api/v1/namespaces/{known.namespace}/pods/{known.name}/status"
             known.waiting = said

@@ -62,7 +62,7 @@ class WaitingEvents:
 
     @property
     def lanes(self) -> Sequence[Callable[[], Write | None]]:
-        """What makes the next write: one per gang with news; then the others, of each gang in turn; renewals."""
+        """What makes the next write: gangs with news; the others of each gang in turn; renewals, new numbers."""
         return (self._next_news, lambda: self._next(self._rest), lambda: self._next(self._again))
 
     @property
@@ -70,9 +70,16 @@ class WaitingEvents:
         """How many pods are still to be told."""
         return sum(len(gang.todo) for lane in (self._news, self._rest, self._again) for gang in lane)
 
-    def wait(self, wait: Wait, note: str, news: list[str]) -> None:
-        """Take note of why a gang waits, and of those of its pods whose condition did not say so."""
+    def wait(self, wait: Wait, note: str, news: list[str], *, numbers: bool = False) -> None:
+        """Take note of why a gang waits, and of those of its pods whose condition did not say so.
+
+        Where only `numbers` are new, others go first: who was told nothing yet, and who has another reason.
+        """
         now, gang = self._clock.now(), self._gangs.get(wait.gang_key)
+        if numbers and gang is not None and gang.todo:
+            # Being told: whoever was not told yet reads the newer numbers, and keeps its turn.
+            gang.note = sys.intern(note)
+            return
         told = {*news, *(gang.todo if gang is not None else ())}
         queued = gang is not None and bool(gang.todo)
         if gang is None or gang.note != note:
@@ -86,7 +93,7 @@ class WaitingEvents:
         if told:
             gang.todo = self._first_last(told)
             if not queued:
-                self._news.append(gang)
+                (self._again if numbers else self._news).append(gang)
             self._wake()
 
     def over(self, key: str) -> None:
