@@ -20,6 +20,7 @@ from phalanx.kube.queue_figures import QueueFigures, queue_figures
 from phalanx.kube.reading import ReadingClient
 from phalanx.kube.reflector import Reflector
 from phalanx.kube.scheduler import TICK
+from phalanx.kube.set_aside import SetAside
 from phalanx.kube.standing import Standing
 from phalanx.loop import Loop
 from phalanx.model.plan import Plan
@@ -52,6 +53,7 @@ class DryRun:
         self.standing = standing
         self._tell = tell
         self._wake = asyncio.Event()
+        self._aside = SetAside(self.world.refused, log)
         self.reflectors = [
             Reflector(client, kind, self.feed, log, self._wake.set, standing) for kind in self.feed.kinds
         ]
@@ -114,6 +116,7 @@ class DryRun:
 
     def cycle(self) -> None:
         """Decide once, if that is due, and tell."""
+        self._aside.tell()
         try:
             plan = decided(self.loop, self.clock, self.metrics, self.log)
         except Violation as violation:

@@ -24,6 +24,7 @@ from phalanx.kube.nominations import Nominations
 from phalanx.kube.queue_figures import QueueFigures
 from phalanx.kube.queues import QueueStatus
 from phalanx.kube.reflector import Reflector
+from phalanx.kube.set_aside import SetAside
 from phalanx.kube.standing import Standing
 from phalanx.kube.telling import Telling
 from phalanx.kube.writes import Writes
@@ -99,6 +100,7 @@ class Scheduler:
         #: Set at the start, on winning the lease and when the policy remembers another window: the history that the
         #: statuses hold is read before the next decision.
         self._forgetful = True
+        self._aside = SetAside(self.world.refused, log)
         self.reflectors = [
             Reflector(client, kind, self.feed, log, self._wake.set, self.standing) for kind in self.feed.kinds
         ]
@@ -233,6 +235,7 @@ class Scheduler:
 
     def cycle(self) -> None:
         """Decide once, if that is due, and hand over."""
+        self._aside.tell()
         try:
             plan = decided(self.loop, self.clock, self.metrics, self.log)
         except Violation as violation:
