@@ -22,7 +22,13 @@ def missing() -> str:
     lacking = [name for name in PROGRAMS if shutil.which(name) is None]
     if lacking:
         return f"{', '.join(lacking)} not installed (apt-get install buildah crun mmdebstrap)"
-    return "" if os.geteuid() == 0 else "building a base and running a container here need root"
+    if os.geteuid() != 0:
+        return "building a base and running a container here need root"
+    # Root in a container often is root in name alone.
+    may = subprocess.run(
+        ["/usr/bin/unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False
+    )
+    return "" if may.returncode == 0 else "root may not mount here, without which nothing runs in a container"
 
 
 class Store:
