@@ -297,7 +297,10 @@ def test_admission_policies_are_in_force_when_each_has_its_binding(plane: Contro
         if not changing:
             assert wrong(look(plane.kubeconfig)) == lonely
             plane.kubectl("label", "namespace", "ml", "phalanx.dev/scheduler-name-")
+        plane.kubectl("create", "serviceaccount", HOME[1], "-n", HOME[0])
         found = [one.says for one in look(plane.kubeconfig) if one.about == "admission"]
+        plane.kubectl("delete", "serviceaccount", HOME[1], "-n", HOME[0])
+        removed = wrong(look(plane.kubeconfig))
         plane.kubectl("delete", "validatingadmissionpolicybinding", loose)
         without = look(plane.kubeconfig)
     finally:
@@ -305,6 +308,10 @@ def test_admission_policies_are_in_force_when_each_has_its_binding(plane: Contro
         plane.kubectl("label", "namespace", "ml", "phalanx.dev/scheduler-name-")
     more = "defaults, " if changing else ""
     assert found == [f"in force: bound, {more}keys, namespaces, queues, queues-of-made-pods, queues-of-pods"]
+    left = "defaults.phalanx.phalanx-system.phalanx.dev"
+    says = f"{left}: left over, the scheduler that it is for is not installed any more"
+    remedy = f"kubectl delete mutatingadmissionpolicy,mutatingadmissionpolicybinding {left}"
+    assert removed == ([(Mark.WARNING, "admission", says, remedy)] if changing else [])
     assert wrong(without) == [(Mark.WARNING, "admission", f"{loose}: not in force, nothing binds it", ADMIT)]
 
 
