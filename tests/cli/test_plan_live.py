@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from phalanx.cli.live import CLUSTER, on_top
+from phalanx.cli.live import CLUSTER, at_home, homeless, on_top
 from phalanx.cli.main import main
 from phalanx.sim.manifests import Document
 
@@ -39,6 +39,29 @@ def test_a_pod_of_a_file_is_made_anew_in_the_namespace_that_it_leaves_out() -> N
     assert laid([old, thing("Pod", "a", namespace="other")], [fresh]) == (
         [thing("Pod", "a", namespace="other"), fresh], ["Pod default/a (f.yaml): in place of the cluster's"],
     )  # fmt: skip
+
+
+def test_what_names_no_namespace_is_in_that_of_the_context_as_kubectl_would_put_it() -> None:
+    named = thing("Pod", "b", namespace="other")
+    files = [
+        thing("Job", "a", "batch/v1"),
+        named,
+        thing("Node", "n1"),
+        thing("PriorityClass", "high", "scheduling.k8s.io/v1"),
+    ]
+    found = at_home([Document(one, "f.yaml") for one in files], "ml")
+    assert [one.object for one in found] == [thing("Job", "a", "batch/v1", "ml"), *files[1:]]
+
+
+def test_a_namespace_that_is_not_there_is_named_once() -> None:
+    cluster = [Document(thing("Namespace", "ml"), CLUSTER)]
+    files = [
+        thing("Namespace", "new"),
+        *(thing("Pod", name, namespace=name[:3]) for name in ("ml", "new", "odd1", "odd2")),
+    ]
+    assert homeless(cluster, [Document(one, "f.yaml") for one in files]) == [
+        "namespace odd (f.yaml): not on the cluster"
+    ]
 
 
 def test_kinds_of_one_name_in_different_systems_are_different_objects() -> None:

@@ -1,11 +1,11 @@
 """A cluster as documents, with manifests on top of it: what `phalanx plan --live` plans."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from phalanx.cli.output import Mistake, counted
 from phalanx.dialects import table
-from phalanx.kube.credentials import AccessError
+from phalanx.kube.credentials import AccessError, load_access
 from phalanx.kube.kinds import RUNTIME_CLASSES
 from phalanx.kube.look import LookError, Sight, gather
 from phalanx.sim.admission import Admission, full_name, mapping
@@ -28,6 +28,41 @@ def from_cluster(
     except (AccessError, LookError) as error:
         raise Mistake(str(error)) from None
     return [Document(one, CLUSTER) for one in objects], sight
+
+
+def home(kubeconfig: str | None, context: str | None) -> str:
+    """Return the namespace of the context: kubectl puts there what names none."""
+    try:
+        return load_access(kubeconfig, context).namespace
+    except AccessError as error:
+        raise Mistake(str(error)) from None
+
+
+def at_home(files: Iterable[Document], namespace: str) -> list[Document]:
+    """Return documents with a namespace for those that lack one and live in one."""
+    named, found = Admission(), list[Document]()
+    for one in files:
+        there, given = mapping(named.identify(one.object), "metadata").get("namespace"), one.object.get("metadata")
+        if there and isinstance(given, dict | None) and not mapping(one.object, "metadata").get("namespace"):
+            found.append(Document({**one.object, "metadata": {**(given or {}), "namespace": namespace}}, one.source))
+        else:
+            found.append(one)
+    return found
+
+
+def homeless(cluster: Iterable[Document], files: Sequence[Document]) -> list[str]:
+    """Say which namespaces of the files are not there: nothing can be created in them."""
+    there = {str(mapping(one.object, "metadata").get("name")) for one in _namespaces([*cluster, *files])}
+    wanted: dict[str, str] = {}
+    for one in files:
+        namespace = mapping(one.object, "metadata").get("namespace")
+        if isinstance(namespace, str) and namespace not in there:
+            wanted.setdefault(namespace, one.source)
+    return _listed([f"namespace {name} ({source})" for name, source in wanted.items()], "not on the cluster")
+
+
+def _namespaces(documents: Iterable[Document]) -> Iterator[Document]:
+    return (one for one in documents if one.object.get("kind") == "Namespace")
 
 
 def on_top(cluster: Sequence[Document], files: Sequence[Document]) -> tuple[list[Document], list[str]]:

@@ -118,16 +118,17 @@ def _read(paths: Sequence[str], timings: Timings) -> Manifests:
 def _lay_on_cluster(wish: Wish, found: Manifests) -> float:
     """Put what the files have on top of what the cluster has; return the cluster's time."""
     # The network libraries take a while to load, and files do without.
-    from phalanx.cli.live import from_cluster, on_top  # noqa: PLC0415
+    from phalanx.cli.live import at_home, from_cluster, home, homeless, on_top  # noqa: PLC0415
 
     if found.unreadable:
         raise Mistake("\n".join(found.unreadable))
     if found.problems and not found.documents:
         # A plan of the cluster alone would look like an answer about the files.
         raise Mistake("\n".join(found.problems))
-    cluster, sight = from_cluster(wish.kubeconfig, wish.context, found.documents)
-    found.documents, lines = on_top(cluster, found.documents)
-    for line in (*sight.lines, *lines):
+    files = at_home(found.documents, home(wish.kubeconfig, wish.context)) if found.documents else []
+    cluster, sight = from_cluster(wish.kubeconfig, wish.context, files)
+    found.documents, lines = on_top(cluster, files)
+    for line in (*sight.lines, *homeless(cluster, files), *lines):
         complain(line)
     return sight.now
 
