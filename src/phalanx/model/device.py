@@ -145,9 +145,17 @@ def is_model(asked: str, model: str) -> bool:
 
 def devices_of(described: tuple[Device, ...], allocatable: Amounts, resources: tuple[str, ...]) -> tuple[Device, ...]:
     """Return the devices of a node: those that it describes, and plain ones of the other resources in the table."""
-    plain = list(described)
     known = {one.resource for one in described}
-    for name, amount in allocatable.items():
-        if "/" in name and name not in known and amount // unit(name) <= DEVICES_MAX and is_device(name, resources):
-            plain.extend(Device(name, index) for index in range(amount // unit(name)))
-    return tuple(sorted(plain)) if len(plain) > len(described) else described
+    counts = tuple(
+        (name, amount // unit(name))
+        for name, amount in allocatable.items()
+        if "/" in name and name not in known and amount // unit(name) <= DEVICES_MAX and is_device(name, resources)
+    )
+    return _with_plain(described, counts)
+
+
+@lru_cache(maxsize=16_384)
+def _with_plain(described: tuple[Device, ...], counts: tuple[tuple[str, int], ...]) -> tuple[Device, ...]:
+    """Return devices and so many plain ones of each resource. Nodes of one kind share the answer: clusters have few."""
+    plain = [Device(name, index) for name, count in counts for index in range(count)]
+    return tuple(sorted((*described, *plain))) if plain else described

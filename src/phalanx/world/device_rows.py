@@ -58,14 +58,13 @@ def _table(names: tuple[str, ...], of_node: Mapping[str, tuple[Device, ...]]) ->
     lists = [of_node.get(name, ()) for name in names]
     if not any(lists):
         return NO_DEVICES
-    every = {one for listed in set(lists) for one in listed}
+    # Nodes of one kind have the same tuple, and it is not compared device by device.
+    kinds = {id(listed): listed for listed in lists}
+    every = {one for listed in kinds.values() for one in listed}
     resources = {name: code for code, name in enumerate(sorted({one.resource for one in every}))}
     models = {name: code for code, name in enumerate(sorted({one.model for one in every}))}
-    pieces: dict[tuple[Device, ...], Int] = {}
-    for listed in lists:
-        if listed not in pieces:
-            pieces[listed] = _piece(listed, resources, models)
-    whole = np.concatenate([pieces[listed] for listed in lists])
+    pieces = {kind: _piece(listed, resources, models) for kind, listed in kinds.items()}
+    whole = np.concatenate([pieces[id(listed)] for listed in lists])
     counts = np.fromiter((len(listed) for listed in lists), np.int64, len(lists))
     columns = {name: np.ascontiguousarray(whole[:, at]) for at, name in enumerate(_COLUMNS)}
     first = np.concatenate([[0], np.cumsum(counts)])
