@@ -188,6 +188,17 @@ def task(name: str, model: str | None = None, on: str | None = None, gpus: int =
     return Task(name, "default", name, shape, state, on, created=created)
 
 
+def test_a_time_sliced_gpu_serves_as_many_pods_as_its_plugin_gives_it_to() -> None:
+    sliced = Node(
+        "s1", allocatable={GPU: 4000, "pods": 99},
+        devices=tuple(Device(GPU, index, model="T4", replicas=2) for index in range(2)),
+    )  # fmt: skip
+    assert planned(task("four", "T4", gpus=4), nodes=(sliced,)) == ["bind default/four s1"]
+    assert planned(task("five", "T4", gpus=5), nodes=(sliced,)) == [
+        "wait default/five 1 never: 0/1 nodes: 1 with too few devices of model T4 (5 asked, most on one node: 4)"
+    ]
+
+
 def test_of_a_node_with_two_models_those_that_serve_are_counted() -> None:
     assert planned(*(task(f"h{n}", "H100", created=n) for n in range(3)), task("t", "T4", created=9)) == [
         "bind default/h0 m1",
