@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from phalanx.cli.main import main
 from phalanx.kube.credentials import load_access
@@ -133,6 +134,21 @@ def test_a_plan_and_a_dry_run_need_no_right_but_to_read_and_write_nothing(
     # Nor was anything made with other hands: no lease, no namespace for it, no event.
     assert plane.kubectl("get", "events,leases", "-n", "default", "-o", "name") == ""
     assert "phalanx" not in plane.kubectl("get", "namespaces", "-o", "name")
+
+
+def test_what_names_no_namespace_is_planned_where_kubectl_would_put_it(
+    plane: ControlPlane, tmp_path: Path, capsys: Captured
+) -> None:
+    config = yaml.safe_load(plane.user("reader").read_text())
+    config["contexts"][0]["context"]["namespace"] = "ml"
+    (tmp_path / "config").write_text(json.dumps(config))
+    late = gang_manifests("late", 1)[0]
+    late["metadata"].pop("namespace", None)
+    (tmp_path / "late.json").write_text(json.dumps(late))
+    assert main(["plan", "--live", "--kubeconfig", str(tmp_path / "config"), "-f", str(tmp_path / "late.json")]) == 0
+    out, err = capsys.readouterr()
+    assert "  bind  ml/late " in out
+    assert err == f"phalanx: namespace ml ({tmp_path}/late.json): not on the cluster\n"
 
 
 def test_the_client_that_reads_sends_nothing_else(plane: ControlPlane) -> None:

@@ -86,6 +86,11 @@ def test_describe_says_why_on_every_pod_and_on_the_job_and_then_where(
             describe(plane, "pod", name, f"Successfully assigned default/{name} to {node} ({behind})", scheduler)
             assert "Normal Scheduled" in told(plane, "pod", name)
         describe(plane, "job", "train", behind, scheduler)
+        plane.kubectl("apply", "-f", "-", stdin=job("slip", 2).replace("minimum: '2'", "minimum: two"))
+        slip = "metadata.annotations[phalanx.dev/minimum]: found 'two', allowed is a whole number from 1 to"
+        slips = eventually("two pods", lambda: len(found := pods(plane, "slip")) == 2 and found)
+        for kind, name in (("job", "slip"), *(("pod", name) for name in slips)):
+            describe(plane, kind, name, slip, scheduler)
         tell_again(plane, next(event for event in list_all(plane.kubeconfig, EVENTS) if event["reason"] == "Scheduled"))
 
     plane.kubectl("apply", "-f", "-", stdin=MUTE)
