@@ -166,7 +166,8 @@ def test_nothing_of_a_stranger_reaches_the_terminal_raw() -> None:
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["gpu-1"], "nodes: found gpu-1, allowed is -f gpu-1"),
+        (["gpu-1"], "nodes: found gpu-1, allowed are options alone: -f gpu-1, if that is a file"),
+        (["--contxt", "a"], "nodes: unknown option --contxt; see phalanx nodes --help"),
         (["-f", "a", "-x"], "nodes: unknown option -x; see phalanx nodes --help"),
         (
             ["-f", "a", "--context", "c"],

@@ -47,10 +47,10 @@ def nodes(
         Pods with this spec.schedulerName are ours too: they are shown by gang. May be repeated.
     """
     files = [*file, *more]
-    if more and not file:
-        raise Mistake(f"nodes: found {more[0]}, allowed is -f {more[0]}")
     if odd := next((name for name in files if name.startswith("-") and name != "-"), None):
         raise Mistake(f"nodes: unknown option {odd}; see phalanx nodes --help")
+    if more and not file:
+        raise Mistake(f"nodes: found {more[0]}, allowed are options alone: -f {more[0]}, if that is a file")
     if files and (kubeconfig or context):
         raise Mistake("nodes: found -f with --kubeconfig or --context, allowed is one of files and a cluster")
     # Arrays, YAML and the engine are loaded only now: `phalanx --help` does without.
