@@ -150,3 +150,32 @@ def test_the_page_has_a_row_for_every_key() -> None:
     page = Path(__file__).parents[2] / "docs" / "honoured.md"
     table = page.read_text().partition("### Annotations and labels of ours")[2].partition("\n## ")[0]
     assert set(re.findall(rf"{re.escape(PREFIX)}[a-z-]+", table)) == {one.key for one in KEYS}
+
+
+STATEFUL = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: train, namespace: ml}
+spec:
+  replicas: REPLICAS
+  podManagementPolicy: POLICY
+  template:
+    metadata:
+      annotations: {phalanx.dev/gang: train, phalanx.dev/minimum: "2"}
+    spec: {schedulerName: phalanx, containers: [{name: main, image: train}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "replicas", "named"), [("OrderedReady", 2, True), ("Parallel", 2, False), ("OrderedReady", 1, False)]
+)
+def test_a_stateful_set_that_makes_one_pod_after_the_other_cannot_be_a_gang(
+    policy: str, replicas: int, named: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a cluster the gang would wait for its second pod, and the second pod for the first one to run."""
+    file = tmp_path / "objects.yaml"
+    file.write_text(NODE + STATEFUL.replace("POLICY", policy).replace("REPLICAS", str(replicas)))
+    assert main(["plan", "-f", str(file)]) == 0
+    why = "found OrderedReady, which makes one pod after the other; allowed with a minimum of 2 is Parallel"
+    told = f"phalanx: StatefulSet ml/train: spec.podManagementPolicy: {why} ({file} document 2)\n"
+    assert capsys.readouterr().err == (told if named else "")

@@ -10,6 +10,7 @@ from phalanx.dialects import table
 from phalanx.dialects.read import read
 from phalanx.model.events import Event, PriorityClassSeen, QueueSeen, Refused, TaskSeen
 from phalanx.model.keys import astray
+from phalanx.model.task import Task
 from phalanx.sim.admission import Admission, full_name, mapping
 from phalanx.sim.expand import KINDS, expand
 from phalanx.sim.manifests import Document
@@ -26,7 +27,7 @@ class Objects:
     events: list[Event] = field(default_factory=list[Event])
     #: Objects that are set aside, with the file that has them.
     refused: list[tuple[Refused, str]] = field(default_factory=list[tuple[Refused, str]])
-    #: Keys of ours on what makes pods, where nobody reads them: nothing is set aside for that.
+    #: What is wrong with what makes pods, such as keys of ours where nobody reads them: nothing is set aside for that.
     astray: list[tuple[Refused, str]] = field(default_factory=list[tuple[Refused, str]])
     #: Kinds that nobody reads, and how many there are of each.
     ignored: Counter[str] = field(default_factory=Counter[str])
@@ -106,6 +107,8 @@ class _Reader:
                     self.objects.events.append(event)
             if isinstance(event, TaskSeen) and event.task.ours:
                 self._look_for_astray(owner, made[0], source)
+                if len(made) > 1:
+                    self._look_for_one_by_one(owner, event.task, source)
 
     def _look_for_astray(self, owner: Mapping[str, Any], pod: Mapping[str, Any], source: str) -> None:
         own, carried = mapping(owner, "metadata"), mapping(pod, "metadata")
@@ -114,6 +117,16 @@ class _Reader:
             wrong = astray(place, mapping(own, f"{place}s"), on_pods, _TEMPLATE)
             if wrong is not None:
                 self.objects.astray.append((Refused(str(owner["kind"]), full_name(owner), *wrong), source))
+
+    def _look_for_one_by_one(self, owner: Mapping[str, Any], task: Task, source: str) -> None:
+        """Name a StatefulSet that would wait for ever: its second pod is made when the first one runs."""
+        found = mapping(owner, "spec").get("podManagementPolicy", "OrderedReady")
+        said = task.membership
+        minimum = None if said is None else said.minimum if said.subgroup is None else said.subgroup_minimum
+        if owner["kind"] == "StatefulSet" and found == "OrderedReady" and minimum is not None and minimum > 1:
+            why = f"found {found}, which makes one pod after the other; allowed with a minimum of {minimum} is Parallel"
+            refused = Refused("StatefulSet", full_name(owner), "spec.podManagementPolicy", why)
+            self.objects.astray.append((refused, source))
 
     def _read(self, one: dict[str, Any]) -> Event | None:
         """Admit a pod or a group of pods, and let the dialects read whatever it is."""
