@@ -17,7 +17,7 @@ import msgspec
 
 from phalanx.kube.client import MERGE_PATCH
 from phalanx.kube.clock import Clock, stamp
-from phalanx.kube.feed import Feed
+from phalanx.kube.feed import Feed, Known
 from phalanx.kube.kinds import PODS
 from phalanx.kube.waiting_events import RENEWAL
 from phalanx.kube.writes import Write, Writes
@@ -139,9 +139,9 @@ class Status:
         if wait is None:
             return
         if said.ready(now):
-            self._tell(wait)
             said.kind, said.at, said.due, said.members = _kind(wait.reason), now, None, wait.missing
             said.words, said.numbers_at, said.numbers_after = _words(wait.reason), now + PERIOD, PERIOD
+            self._tell(wait)
         elif said.kind is not None and wait.missing > said.members and now - max(said.at, said.joined) >= JOINED:
             self._tell(wait, joined=True)
             said.joined, said.members = now, wait.missing
@@ -151,11 +151,12 @@ class Status:
         if (words := _words(wait.reason)) == said.words:
             said.numbers_at = now + PERIOD
         elif self._numbers_left > 0:
-            self._tell(wait, numbers=True)
             self._numbers_left -= wait.missing
+            if said.words:
+                said.numbers_after = min(2 * said.numbers_after, NUMBERS_MAX)
             said.words, said.at, said.members = words, now, wait.missing
-            said.numbers_after = min(2 * said.numbers_after, NUMBERS_MAX)
             said.numbers_at = now + said.numbers_after
+            self._tell(wait, numbers=True)
 
     def _tell(self, wait: Wait, *, joined: bool = False, numbers: bool = False) -> None:
         said = REASONS[wait.reason.code], _words(wait.reason)
@@ -168,12 +169,12 @@ class Status:
         if joined and not news:
             return
         if news:
-            self._writes.submit_each(self._conditions(news, said))
+            self._writes.submit_each(self._conditions(wait.gang_key, news, said))
         if self._events is not None:
             self._events.wait(wait, said[1], news, numbers=numbers)
         self._group(wait.gang_key, wait.reason)
 
-    def _conditions(self, uids: list[str], said: tuple[str, str]) -> Iterator[Write]:
+    def _conditions(self, key: str, uids: list[str], said: tuple[str, str]) -> Iterator[Write]:
         """Make each pod's condition when it is its turn, unless the pod says so already."""
         for uid in uids:
             known = self._feed.of(PODS, uid)
@@ -191,8 +192,18 @@ class Status:
                 condition["lastTransitionTime"] = stamp(self._clock.now())
             body = msgspec.json.encode({"metadata": {"uid": uid}, "status": {"conditions": [condition]}})
             path = f"/api/v1/namespaces/{known.namespace}/pods/{known.name}/status"
+            lost = partial(self._lost, key, uid, known, known.waiting, said)
             known.waiting = said
-            yield Write("PATCH", path, body, MERGE_PATCH, still_true=partial(self._pending, uid))
+            yield Write("PATCH", path, body, MERGE_PATCH, still_true=partial(self._pending, uid), lost=lost)
+
+    def _lost(self, key: str, uid: str, known: Known, before: tuple[str, str] | None, written: tuple[str, str]) -> None:
+        """Tell the gang again, among those whose numbers are new: perhaps the server never took a condition."""
+        # What was heard since is known better.
+        if self._feed.of(PODS, uid) is known and known.waiting is written:
+            known.waiting = before
+        said = self._said.get(key)
+        if said is not None:
+            said.words, said.numbers_at = "", 0.0
 
     def _pending(self, uid: str) -> bool:
         task = task_of(self._world, uid)

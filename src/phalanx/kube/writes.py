@@ -1,7 +1,7 @@
 """Writes that nobody waits for: conditions, events, nominations. They give way to binds and are never lost silently."""
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -13,6 +13,8 @@ WORKERS = 8
 QUEUE_MAX = 20_000
 TRIES_MAX = 6
 PAUSE_MAX = 10.0
+#: What fails for one pod fails for thousands: it is said at most once in so many seconds.
+SAID_PERIOD = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Write:
     done: Callable[[Reply], None] | None = None
     #: Asked again just before sending: what was true when it was queued may not be any more.
     still_true: Callable[[], bool] | None = None
-    #: Called when it was given up: the server never had it, or its answer was lost.
+    #: Called when it was given up: the server never had it, its answer was lost, or we do not lead any more.
     lost: Callable[[], None] | None = None
 
 
@@ -49,6 +51,9 @@ class Writes:
         self._there = asyncio.Event()
         self.dropped = 0
         self.sent = 0
+        #: What was said of writes that failed: how often it would have been by now, and when it was.
+        self._failed: Counter[str] = Counter()
+        self._said_at: dict[str, float] = {}
         self._sending = 0
         self._quiet = asyncio.Event()
         self._quiet.set()
@@ -114,7 +119,10 @@ class Writes:
 
     async def _send(self, write: Write) -> None:
         for attempt in range(TRIES_MAX):
-            if not self._fence() or not (write.still_true is None or write.still_true()):
+            if not self._fence():
+                _lose(write)
+                return
+            if not (write.still_true is None or write.still_true()):
                 return
             pause = min(0.1 * 2**attempt, PAUSE_MAX)
             try:
@@ -127,13 +135,20 @@ class Writes:
                 continue
             if reply.status != 429 and reply.status < 500:
                 if not (reply.ok or reply.status in {404, 409} or (reply.status == 403 and self._told())):
-                    self._log.say("write-refused", path=write.path, answer=reply.message)
+                    self._say("write-refused", write, answer=reply.message)
                 if write.done is not None:
                     write.done(reply)
                 return
             await asyncio.sleep(max(pause, reply.retry_after if reply.status == 429 else 0.0))
-        self._log.say("write-given-up", path=write.path, tries=TRIES_MAX)
+        self._say("write-given-up", write, tries=TRIES_MAX)
         _lose(write)
+
+    def _say(self, what: str, write: Write, **fields: str | int) -> None:
+        self._failed[what] += 1
+        now = asyncio.get_running_loop().time()
+        if now - self._said_at.get(what, float("-inf")) >= SAID_PERIOD:
+            self._said_at[what] = now
+            self._log.say(what, path=write.path, **fields, so_far=self._failed[what])
 
 
 def _lose(write: Write) -> None:
