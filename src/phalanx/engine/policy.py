@@ -85,13 +85,6 @@ class Policy:
             object.__setattr__(self, name, chain)
 
     @property
-    def filters_read(self) -> tuple[str, ...] | None:
-        """Return the fields of a shape that the filters look at; None: some filter does not say."""
-        if not all(plugin.reads for plugin in self.filters):
-            return None
-        return tuple(sorted({name for plugin in self.filters for name in plugin.reads}))
-
-    @property
     def backfills(self) -> bool:
         """Tell whether some action uses the gaps before a place that is kept."""
         return any(action.name == "backfill" for action in self.actions)

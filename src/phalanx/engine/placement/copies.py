@@ -1,5 +1,6 @@
 """Copies: how many copies of a shape each node takes. The one answer, for now and for later, for every caller."""
 
+from collections.abc import Sequence
 from operator import attrgetter
 
 import numpy as np
@@ -30,21 +31,21 @@ def copies(session: Session, policy: Policy, request: Request, without: Int | No
 
 def readings(session: Session, policy: Policy) -> Int:
     """Return [shape]: the first shape of which every filter reads the same. Equal readings, equal answers."""
+    return session.once("readings", lambda: _readings(session, policy.filters), static=True)
 
-    def answer() -> Int:
-        shapes = session.snapshot.shapes
-        names = policy.filters_read
-        if names is None:
-            return np.arange(len(shapes))
-        if not names:
-            return np.zeros(len(shapes), np.int64)
-        first: dict[object, int] = {}
-        read = attrgetter(*names)
-        # A loop over shapes, once in a cycle.
-        found = (first.setdefault(read(shape), row) for row, shape in enumerate(shapes))
-        return np.fromiter(found, np.int64, len(shapes))
 
-    return session.once("readings", answer, static=True)
+def _readings(session: Session, filters: Sequence[Filter]) -> Int:
+    shapes = session.snapshot.shapes
+    if not all(plugin.reads for plugin in filters):
+        # Some filter does not say what it reads.
+        return np.arange(len(shapes))
+    if not filters:
+        return np.zeros(len(shapes), np.int64)
+    first: dict[object, int] = {}
+    read = attrgetter(*sorted({name for plugin in filters for name in plugin.reads}))
+    # A loop over shapes, once in a cycle.
+    found = (first.setdefault(read(shape), row) for row, shape in enumerate(shapes))
+    return np.fromiter(found, np.int64, len(shapes))
 
 
 def room_of(session: Session, plugin: Filter, request: Request) -> Int | None:
@@ -73,11 +74,8 @@ def static_copies(session: Session, policy: Policy, shape: int) -> Int:
             least = least if room is None else np.minimum(least, room)
         return least
 
-    def shared() -> Int:
-        keys = tuple(_read_by(session, plugin, shape) for plugin in policy.static_filters)
-        return session.once(("static", keys), answer, static=True)
-
-    return session.once(("static of", shape), shared, static=True)
+    alike = session.once("static readings", lambda: _readings(session, policy.static_filters), static=True)
+    return session.once(("static", int(alike[shape])), answer, static=True)
 
 
 def caps(session: Session, policy: Policy, request: Request, without: Int) -> Int:
