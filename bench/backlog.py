@@ -76,7 +76,8 @@ def cycles(row: str) -> tuple[float, float]:
     """Return the CPU seconds of the quickest cycle after one pod's event, and the peak memory in MiB."""
     _, nodes, queues, gangs, members, shapes, priorities = ROWS[row]
     policy: Policy = load_policy("default")
-    world = World(policy.label_keys, policy.devices)
+    # Another checkout may not have read devices yet.
+    world = World(policy.label_keys, *([policy.devices] if hasattr(policy, "devices") else []))
     loop = Loop(world, policy)
     for events in (nodes_and_queues(nodes, queues), running(nodes, queues)):
         for event in events:
