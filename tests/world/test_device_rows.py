@@ -1,10 +1,12 @@
 """Device rows: the devices of all nodes as columns, which hold whatever happened before."""
 
+from collections import Counter
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phalanx.model.device import DEVICE_RESOURCES, NO_DEVICES, Device
+from phalanx.model.device import DEVICE_RESOURCES, NO_DEVICES, Device, devices_of
 from phalanx.model.encoding import encoded
 from phalanx.model.events import NodeGone, NodeSeen, TaskSeen
 from phalanx.model.node import Node
@@ -117,3 +119,26 @@ def test_a_world_kept_up_to_date_has_the_columns_of_a_fresh_one(
         for node in world.nodes.values():
             fresh.apply(NodeSeen(node))
         assert encoded(kept.nodes.devices) == encoded(fresh.compile(0.0).nodes.devices)
+
+
+@given(st.lists(NODES, max_size=4, unique_by=lambda node: node.name))
+def test_kinds_count_the_places_of_usable_devices_that_are_alike(drawn: list[Node]) -> None:
+    nodes = world_of(*drawn).compile(0.0).nodes
+    kinds = nodes.devices.kinds
+    found = {
+        (
+            nodes.names[node],
+            kinds.resources[kinds.resource[kind]],
+            kinds.models[kinds.model[kind]],
+            kinds.memory[kind],
+        ): n
+        for node, kind, n in zip(kinds.node.tolist(), kinds.kind.tolist(), kinds.places.tolist(), strict=True)
+    }
+    expected = Counter[tuple[str, str, str, int]]()
+    for node in drawn:
+        for one in devices_of(node.devices, node.allocatable, DEVICE_RESOURCES):
+            if one.usable:
+                expected[node.name, one.resource, one.model, one.memory] += one.replicas
+    assert found == expected
+    assert len(kinds.model) == len({key[1:] for key in expected})
+    assert nodes.devices.kinds is kinds

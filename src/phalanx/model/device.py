@@ -5,7 +5,7 @@ labels and annotations of the node; where nothing more is known, a device is a p
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
@@ -101,6 +101,7 @@ class DeviceTable:
     ids: tuple[str, ...]
     resources: tuple[str, ...]
     models: tuple[str, ...]
+    _kinds: "list[DeviceKinds]" = field(default_factory=list["DeviceKinds"], repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.node)
@@ -113,6 +114,48 @@ class DeviceTable:
     def per_node(self, chosen: Bool, nodes: int) -> Int:
         """Return how many of these devices each node has."""
         return np.bincount(self.node[chosen], minlength=nodes).astype(np.int64)
+
+    @property
+    def kinds(self) -> "DeviceKinds":
+        """Return the usable devices by what wishes can tell apart; worked out once and remembered."""
+        if not self._kinds:
+            self._kinds.append(_kinds_of(self))
+        return self._kinds[0]
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceKinds:
+    """Usable devices by kind: a cluster has few kinds, and a node has mostly one."""
+
+    #: [kind]: positions in `resources` and `models` as in the table, and bytes.
+    resource: Int
+    model: Int
+    memory: Int
+    #: One entry for each kind on each node, sorted by node: to how many pods its devices are given out.
+    node: Int
+    kind: Int
+    places: Int
+    resources: tuple[str, ...]
+    models: tuple[str, ...]
+
+
+def _kinds_of(table: DeviceTable) -> DeviceKinds:
+    chosen = np.flatnonzero(table.usable)
+    memories, memory = np.unique(table.memory[chosen], return_inverse=True)
+    width, models = max(len(memories), 1), max(len(table.models), 1)
+    # One number for each kind, and one for each kind on each node, because sorting rows is slow.
+    code = (table.resource[chosen] * models + table.model[chosen]) * width + memory.reshape(-1)
+    codes, kind = np.unique(code, return_inverse=True)
+    pairs, entry = np.unique(table.node[chosen] * max(len(codes), 1) + kind.reshape(-1), return_inverse=True)
+    places = np.zeros(len(pairs), np.int64)
+    np.add.at(places, entry.reshape(-1), table.replicas[chosen])
+    columns = {
+        "resource": codes // width // models, "model": codes // width % models, "memory": memories[codes % width],
+        "node": pairs // max(len(codes), 1), "kind": pairs % max(len(codes), 1), "places": places,
+    }  # fmt: skip
+    return DeviceKinds(
+        **{name: _frozen(column) for name, column in columns.items()}, resources=table.resources, models=table.models
+    )
 
 
 def _frozen(array: Int) -> Int:

@@ -59,8 +59,10 @@ class Shape:
 
     @property
     def wish(self) -> tuple[object, ...] | None:
-        """Return which devices it wants, and what it asks for; None: any device, and then no filter asks how many."""
-        return None if self.devices is None else (self.devices, self.requests)
+        """Return which devices it wants, and how many; None: any device, and then no filter asks how many."""
+        if self.devices is None:
+            return None
+        return (self.devices, *((name, amount) for name, amount in self.requests if "/" in name))
 
 
 @dataclass(frozen=True, slots=True)

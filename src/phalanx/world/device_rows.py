@@ -1,6 +1,7 @@
 """Device rows: the devices of all nodes as columns, written anew only when those of some node changed."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def _table(names: tuple[str, ...], of_node: Mapping[str, tuple[Device, ...]]) ->
     pieces = {kind: _piece(listed, resources, models) for kind, listed in kinds.items()}
     whole = np.concatenate([pieces[id(listed)] for listed in lists])
     counts = np.fromiter((len(listed) for listed in lists), np.int64, len(lists))
-    columns = {name: np.ascontiguousarray(whole[:, at]) for at, name in enumerate(_COLUMNS)}
+    columns: dict[str, Any] = {name: np.ascontiguousarray(whole[:, at]) for at, name in enumerate(_COLUMNS)}
     first = np.concatenate([[0], np.cumsum(counts)])
     node = np.repeat(np.arange(len(lists)), counts)
     usable = columns.pop("usable").astype(np.bool_)

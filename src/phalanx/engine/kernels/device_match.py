@@ -1,60 +1,63 @@
-"""Which devices serve a wish, and how many places of them each node has."""
+"""Which kinds of devices serve a wish, and how many places of them each node has."""
+
+from collections.abc import Iterable
 
 import numpy as np
 
 from phalanx.model.axis import AMOUNT_MAX, Bool, Float, Int, unit
-from phalanx.model.device import DeviceTable, DeviceWish
+from phalanx.model.device import DeviceKinds, DeviceWish
 from phalanx.model.task import Shape
 
 
-def asked(table: DeviceTable, shape: Shape) -> list[tuple[str, int]]:
+def asked(kinds: DeviceKinds, shape: Shape) -> list[tuple[str, int]]:
     """Return the resources of which a shape wants devices, and how many of each.
 
     Who asks for several kinds of devices (GPUs and network cards) means those of which nodes say a model or a memory.
     """
-    named = [(name, -(-amount // unit(name))) for name, amount in shape.requests if name in table.resources]
+    named = [(name, -(-amount // unit(name))) for name, amount in shape.requests if amount and name in kinds.resources]
     if len(named) > 1:
-        told = [pair for pair in named if (table.of_resource(pair[0]) & ((table.memory > 0) | known(table))).any()]
-        return told or named
+        told = (kinds.memory > 0) | known(kinds)
+        return [pair for pair in named if (of_resources(kinds, pair[:1]) & told).any()] or named
     return named
 
 
-def asked_rows(table: DeviceTable, shape: Shape) -> Bool:
-    """Return which devices are of a resource that the shape asks for."""
-    chosen = np.zeros(len(table), np.bool_)
-    for name, _ in asked(table, shape):
-        chosen |= table.of_resource(name)
-    return chosen
+def of_resources(kinds: DeviceKinds, names: Iterable[str]) -> Bool:
+    """Return which kinds are of these resources."""
+    listed = set(names)
+    return np.array([name in listed for name in kinds.resources], np.bool_)[kinds.resource]
 
 
-def room(table: DeviceTable, shape: Shape, served: Bool, nodes: int) -> Int:
+def asked_kinds(kinds: DeviceKinds, shape: Shape) -> Bool:
+    """Return which kinds are of a resource that the shape asks for."""
+    return of_resources(kinds, (name for name, _ in asked(kinds, shape)))
+
+
+def known(kinds: DeviceKinds) -> Bool:
+    """Return of which kinds the model is known."""
+    return np.array([bool(name) for name in kinds.models], np.bool_)[kinds.model]
+
+
+def worths(kinds: DeviceKinds, wish: DeviceWish) -> Float:
+    """Return what each kind is worth by its model; NaN where it does not serve."""
+    found = [wish.worth(model) for model in kinds.models]
+    return np.array([np.nan if worth is None else worth for worth in found], np.float64)[kinds.model]
+
+
+def serving(kinds: DeviceKinds, wish: DeviceWish, *, memory: bool = True) -> Bool:
+    """Return which kinds serve: by model, and by memory too unless told otherwise."""
+    found: Bool = ~np.isnan(worths(kinds, wish))
+    return found & (kinds.memory >= wish.memory) if memory else found
+
+
+def places(kinds: DeviceKinds, chosen: Bool, nodes: int) -> Int:
+    """Return to how many pods the device plugin of each node gives devices of these kinds out."""
+    entries = chosen[kinds.kind]
+    return np.bincount(kinds.node[entries], weights=kinds.places[entries], minlength=nodes).astype(np.int64)
+
+
+def room(kinds: DeviceKinds, shape: Shape, served: Bool, nodes: int) -> Int:
     """Return how many copies of a shape the devices that serve would hold if nobody else were there."""
-    found = np.full(nodes, AMOUNT_MAX, np.int64)
-    wanted = [(name, count) for name, count in asked(table, shape) if count]
+    found, wanted = np.full(nodes, AMOUNT_MAX, np.int64), asked(kinds, shape)
     for name, count in wanted:
-        np.minimum(found, places(table, served & table.of_resource(name), nodes) // count, out=found)
+        np.minimum(found, places(kinds, served & of_resources(kinds, (name,)), nodes) // count, out=found)
     return found if wanted else np.zeros(nodes, np.int64)
-
-
-def known(table: DeviceTable) -> Bool:
-    """Return of which devices the model is known."""
-    return np.array([bool(name) for name in table.models], np.bool_)[table.model]
-
-
-def worths(table: DeviceTable, wish: DeviceWish) -> Float:
-    """Return what each device is worth by its model; NaN where it does not serve."""
-    found = [wish.worth(model) for model in table.models]
-    return np.array([np.nan if worth is None else worth for worth in found], np.float64)[table.model]
-
-
-def serving(table: DeviceTable, wish: DeviceWish, *, memory: bool = True) -> Bool:
-    """Return which usable devices serve: by model, and by memory too unless told otherwise."""
-    found = table.usable & ~np.isnan(worths(table, wish))
-    return found & (table.memory >= wish.memory) if memory else found
-
-
-def places(table: DeviceTable, chosen: Bool, nodes: int) -> Int:
-    """Return to how many pods the device plugin of each node gives these devices out."""
-    total = np.zeros(nodes, np.int64)
-    np.add.at(total, table.node[chosen], table.replicas[chosen])
-    return total

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.kernels.device_match import asked, asked_rows, known, places, room, serving, worths
+from phalanx.engine.kernels.device_match import asked, asked_kinds, known, places, room, serving, worths
 from phalanx.engine.plugin import Plugin
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
@@ -27,25 +27,25 @@ class DeviceModel(Plugin):
         shape = session.snapshot.shapes[request.shape]
         if shape.devices is None or not shape.devices.models:
             return None
-        table, nodes = session.snapshot.nodes.devices, len(session.snapshot.nodes)
-        return room(table, shape, serving(table, shape.devices, memory=False), nodes)
+        kinds, nodes = session.snapshot.nodes.devices.kinds, len(session.snapshot.nodes)
+        return room(kinds, shape, serving(kinds, shape.devices, memory=False), nodes)
 
     def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Name the models that were asked for, how many nodes have them, and which there are."""
-        shape, table = session.snapshot.shapes[request.shape], session.snapshot.nodes.devices
+        shape, kinds = session.snapshot.shapes[request.shape], session.snapshot.nodes.devices.kinds
         assert shape.devices is not None, "it refuses who wishes for a model alone"
         if not any("/" in name for name, _ in shape.requests):
             return [(len(nodes), f"left aside: it asks for no device, and {GPU_MODEL} says which model of one")]
-        chosen = asked_rows(table, shape)
-        served = chosen & serving(table, shape.devices, memory=False)
-        have = places(table, served, len(session.snapshot.nodes))
+        chosen = asked_kinds(kinds, shape)
+        served = chosen & serving(kinds, shape.devices, memory=False)
+        have = places(kinds, served, len(session.snapshot.nodes))
         few = int((have[nodes] > 0).sum())
-        count = max((count for _, count in asked(table, shape)), default=1)
+        count = max((count for _, count in asked(kinds, shape)), default=1)
         models = shape.devices.model_names
         found = []
         if len(nodes) - few:
             total, every = int((have > 0).sum()), len(session.snapshot.nodes)
-            others = sorted({table.models[code] for code in set(table.model[chosen & ~served & known(table)].tolist())})
+            others = sorted({kinds.models[code] for code in kinds.model[chosen & ~served & known(kinds)].tolist()})
             text = f"without a device of model {models} ({total}/{every} nodes have one"
             found.append(
                 (len(nodes) - few, text + (f"; other models here: {', '.join(others[:5])})" if others else ")"))
@@ -61,19 +61,17 @@ class DeviceModel(Plugin):
         shape = session.snapshot.shapes[request.shape]
         if shape.devices is None or not shape.devices.models:
             return None
-        key = ("worth", shape.devices, shape.requests)
+        key = ("worth", shape.wish)
         return session.once(key, lambda: _worth(session, shape), static=True)[nodes]
 
 
 def _worth(session: Session, shape: Shape) -> Float:
     """Return the mean over the devices that serve, on every node."""
-    wish, table, nodes = shape.devices, session.snapshot.nodes.devices, len(session.snapshot.nodes)
+    wish, kinds, nodes = shape.devices, session.snapshot.nodes.devices.kinds, len(session.snapshot.nodes)
     assert wish is not None
     best = max(worth for _, worth in wish.models)
-    chosen = np.logical_or.reduce(
-        [table.of_resource(name) for name, _ in asked(table, shape)] or [table.usable & False]
-    )
-    served = chosen & serving(table, wish)
-    total = np.bincount(table.node[served], weights=worths(table, wish)[served], minlength=nodes)
-    count = np.bincount(table.node[served], minlength=nodes)
-    return total / np.maximum(count, 1) / best if best else np.zeros(nodes)
+    served = asked_kinds(kinds, shape) & serving(kinds, wish)
+    entries = served[kinds.kind]
+    worth = worths(kinds, wish)[kinds.kind[entries]] * kinds.places[entries]
+    total = np.bincount(kinds.node[entries], weights=worth, minlength=nodes)
+    return total / np.maximum(places(kinds, served, nodes), 1) / best if best else np.zeros(nodes)

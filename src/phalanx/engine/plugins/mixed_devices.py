@@ -6,19 +6,20 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from phalanx.engine.kernels.device_match import asked, places, serving
+from phalanx.engine.kernels.device_match import asked, of_resources, places, serving
 from phalanx.engine.plugin import UNLIMITED, Plugin
 from phalanx.engine.session.column import Column
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
-from phalanx.model.axis import Int, unit
-from phalanx.model.device import DeviceWish
+from phalanx.model.axis import Bool, Int, unit
+from phalanx.model.device import DeviceKinds, DeviceWish
 from phalanx.model.snapshot import Snapshot
+from phalanx.model.task import Shape
 
 COLUMN = "mixed_devices"
 
-#: A wish and the resource of which it speaks.
-_Want: TypeAlias = tuple[DeviceWish, str]
+#: A resource, and which kinds of devices serve: wishes that the same kinds serve are one want.
+_Want: TypeAlias = tuple[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,20 @@ class MixedDevices(Plugin):
         wants = _wants(snapshot)
         if not wants:
             return ()
-        table, nodes = snapshot.nodes.devices, len(snapshot.nodes)
+        kinds, nodes = snapshot.nodes.devices.kinds, len(snapshot.nodes)
+        masks: dict[DeviceWish, Bool] = {}
+        # [shape, kind]: on which kinds a task of the shape may be. A loop over the shapes of the cluster.
+        may = np.ones((len(snapshot.shapes), len(kinds.model)), np.bool_)
+        for row, shape in enumerate(snapshot.shapes):
+            if shape.devices is not None:
+                may[row] = masks.setdefault(shape.devices, serving(kinds, shape.devices))
         footprint = np.zeros((len(snapshot.shapes), len(wants)), np.int64)
         capacity = np.zeros((nodes, len(wants)), np.int64)
-        # A loop over the few wants that are served in part, and the shapes that ask for such a resource.
-        for column, (wish, resource) in enumerate(wants):
-            served = serving(table, wish) & table.of_resource(resource)
-            capacity[:, column] = places(table, served, nodes)
-            for row, shape in enumerate(snapshot.shapes):
-                amount = dict(shape.requests).get(resource, 0)
-                if amount and (shape.devices is None or (served & serving(table, shape.devices)).any()):
-                    footprint[row, column] = -(-amount // unit(resource))
+        for column, (resource, served) in enumerate(wants):
+            chosen = np.frombuffer(served, np.bool_)
+            capacity[:, column] = places(kinds, chosen, nodes)
+            amounts = snapshot.requests[:, snapshot.axis.index[resource]] if resource in snapshot.axis.index else 0
+            footprint[:, column] = np.where((may & chosen).any(axis=1), -(-amounts // unit(resource)), 0)
         return (Column(COLUMN, footprint, capacity),)
 
     def room(self, session: Session, request: Request) -> Int | None:
@@ -56,12 +60,10 @@ class MixedDevices(Plugin):
 
     def ceiling(self, session: Session, request: Request) -> Int:
         """Return how many copies they hold if nobody else is there."""
-        table, nodes = session.snapshot.nodes.devices, len(session.snapshot.nodes)
+        kinds, nodes = session.snapshot.nodes.devices.kinds, len(session.snapshot.nodes)
         wants, room = _wanted(session), np.full(nodes, UNLIMITED, np.int64)
         for column, count in _own(session, request):
-            wish, resource = wants[column]
-            has = places(table, serving(table, wish) & table.of_resource(resource), nodes)
-            np.minimum(room, has // count, out=room)
+            np.minimum(room, places(kinds, np.frombuffer(wants[column][1], np.bool_), nodes) // count, out=room)
         return room
 
     def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
@@ -79,20 +81,30 @@ def _own(session: Session, request: Request) -> list[tuple[int, int]]:
     wants, shape = _wanted(session), session.snapshot.shapes[request.shape]
     if not wants or shape.devices is None:
         return []
-    own = {(shape.devices, name): count for name, count in asked(session.snapshot.nodes.devices, shape) if count}
-    return [(column, own[want]) for column, want in enumerate(wants) if want in own]
+    return session.once(("own mixed devices", shape.wish), lambda: _columns_of(session, wants, shape), static=True)
+
+
+def _columns_of(session: Session, wants: list[_Want], shape: Shape) -> list[tuple[int, int]]:
+    kinds = session.snapshot.nodes.devices.kinds
+    own = [(_want(kinds, shape, name), count) for name, count in asked(kinds, shape)]
+    return [(wants.index(want), count) for want, count in own if want in wants]
+
+
+def _want(kinds: DeviceKinds, shape: Shape, resource: str) -> _Want:
+    assert shape.devices is not None
+    return resource, (serving(kinds, shape.devices) & of_resources(kinds, (resource,))).tobytes()
 
 
 def _wants(snapshot: Snapshot) -> list[_Want]:
-    """Return the wishes that some node serves with a part of its devices, each with its resource, in one order."""
-    table, nodes = snapshot.nodes.devices, len(snapshot.nodes)
-    found = set()
-    # A loop over the distinct wishes in the cluster, which are few.
-    for shape in {(shape.devices, shape.requests): shape for shape in snapshot.shapes if shape.devices}.values():
-        for resource, _ in asked(table, shape):
-            if shape.devices is not None and (shape.devices, resource) not in found:
-                all_ = table.of_resource(resource) & table.usable
-                has = places(table, all_ & serving(table, shape.devices), nodes)
-                if ((has > 0) & (has < places(table, all_, nodes))).any():
-                    found.add((shape.devices, resource))
-    return sorted(found, key=lambda want: (want[1], want[0].models, want[0].memory))
+    """Return what is wanted and some node serves with a part of its devices, in one order."""
+    wishing = {shape.wish: shape for shape in snapshot.shapes if shape.devices is not None}
+    if not wishing:
+        return []
+    kinds, nodes = snapshot.nodes.devices.kinds, len(snapshot.nodes)
+    every = {_want(kinds, shape, name) for shape in wishing.values() for name, _ in asked(kinds, shape)}
+    return sorted(want for want in every if _in_part(kinds, want, nodes))
+
+
+def _in_part(kinds: DeviceKinds, want: _Want, nodes: int) -> bool:
+    has = places(kinds, np.frombuffer(want[1], np.bool_), nodes)
+    return bool(((has > 0) & (has < places(kinds, of_resources(kinds, want[:1]), nodes))).any())
