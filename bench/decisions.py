@@ -18,6 +18,7 @@ from phalanx.engine.policy import Policy
 from phalanx.model.events import NodeSeen, TaskSeen
 from phalanx.model.gang import Membership
 from phalanx.model.node import Node
+from phalanx.model.sharing import Part
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Shape, Task
 from phalanx.policy.load import load_policy
@@ -48,6 +49,17 @@ def one_gang(nodes: int, size: int) -> Snapshot:
     for number in range(size):
         said = Membership("default/gang", size)
         world.apply(TaskSeen(Task(f"m{number:05}", "default", f"m{number:05}", shape(), membership=said)))
+    return world.compile(0.0)
+
+
+def halves(nodes: int, size: int) -> Snapshot:
+    """Return an empty cluster with one waiting gang of which each task asks for half a GPU."""
+    world = cluster(nodes)
+    world.sharings.set(POLICY.sharing, "")
+    asked = Shape((("cpu", 4_000), ("memory", 16 * GIB), ("pods", 1)), scored=(4_000, 16 * GIB))
+    for number in range(size):
+        said, name = Membership("default/gang", size), f"m{number:05}"
+        world.apply(TaskSeen(Task(name, "default", name, asked, membership=said, part=Part(milli=500))))
     return world.compile(0.0)
 
 
@@ -99,6 +111,7 @@ def main() -> None:
     for nodes in (1_000, 10_000, 50_000):
         for size in (8, 256, 4_096):
             compare(f"a gang of {size:,} on {nodes:,} nodes", one_gang(nodes, size))
+    compare("a gang of 4,096 halves of GPUs on 10,000 nodes", halves(10_000, 4_096))
     compare("1,000 different shapes on 10,000 nodes", plain_pods(10_000, 1_000, different=True), runs=1)
     compare("10,000 equal pods in no gang, 5,000 nodes", plain_pods(5_000, 10_000, different=False), runs=3)
     compare("10,000 different pods in no gang, 5,000 nodes", plain_pods(5_000, 10_000, different=True), runs=1)

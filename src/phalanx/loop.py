@@ -9,6 +9,7 @@ from phalanx.engine.policy import Policy
 from phalanx.model.axis import Int
 from phalanx.model.plan import Bind, Evict, Plan, Search
 from phalanx.model.snapshot import Snapshot
+from phalanx.world.sharing import NO_PLUGIN, NO_RESERVATION
 from phalanx.world.usage import Usage
 from phalanx.world.world import World
 
@@ -45,8 +46,11 @@ class Cycle:
 class Loop:
     """Decides for a world by a policy. Events go into the world, cycles come out."""
 
-    def __init__(self, world: World, policy: Policy, *, charged: bool = True) -> None:
+    def __init__(self, world: World, policy: Policy, *, charged: bool = True, shares: bool = False) -> None:
         self.world = world
+        #: Whether tasks share devices. On a cluster they do not yet: a device that is shared must be kept from the
+        #: kubelet and from other schedulers there, which nobody does.
+        self._shares = shares
         #: Whether plans are carried out, and so charged at once. Else each cycle decides from what the world shows.
         self._charged = charged
         self.policy = policy
@@ -69,6 +73,10 @@ class Loop:
         self._policy = policy
         self.world.remember(policy.share.memory if policy.share is not None else None)
         self.world.look_for_victims(wanted=policy.reads_running or policy.groups)
+        if self._shares:
+            self.world.sharings.set(policy.sharing, NO_PLUGIN)
+        else:
+            self.world.sharings.set(None, NO_RESERVATION)
 
     def due(self, now: float) -> str | None:
         """Return why a decision is due; None: it is not. The one rule of when to decide, for cluster and simulator."""

@@ -12,7 +12,6 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 LATER = "not honoured by this version"
 CLAIMS = "claims are not read by this version, bound ones neither"
-PARTS = "parts of a GPU are not given out by this version"
 
 
 def read_task(spec: dict[str, Any] | None = None, scheduler: str = "phalanx", **meta: Any) -> Task:
@@ -61,9 +60,6 @@ def test_a_hard_constraint_of_the_spec_holds_the_pod(spec: dict[str, Any], field
 @pytest.mark.parametrize(
     ("kind", "key", "message"),
     [
-        ("annotations", "gpu-fraction", PARTS),
-        ("annotations", "gpu-memory", PARTS),
-        ("annotations", "gpu-fraction-num-devices", PARTS),
         ("annotations", "scheduling.k8s.io/group-name", "gangs of Volcano are not read by this version"),
         ("annotations", "gang.scheduling.koordinator.sh/name", "gangs of Koordinator are not read by this version"),
         ("annotations", "yunikorn.apache.org/task-group-name", "gangs of YuniKorn are not read by this version"),
@@ -81,7 +77,8 @@ def test_another_systems_marker_holds_the_pod(kind: str, key: str, message: str)
 
 KNOWN = (
     "gang, minimum, maximum, subgroup, subgroup-minimum, start-timeout, expected-runtime, preemptible, "
-    "topology-required, topology-preferred, patience, movable, gpu-model, gpu-memory-minimum"
+    "topology-required, topology-preferred, patience, movable, gpu-model, gpu-memory-minimum, "
+    "gpu-fraction, gpu-memory, gpu-devices, gpu-group"
 )
 
 

@@ -113,8 +113,3 @@ def test_a_pod_of_two_gangs_is_held() -> None:
     assert task(annotations={"pod-group-name": "g", "phalanx.dev/gang": "h"}).hold == Hold(
         field, why.replace(field, "metadata.annotations[phalanx.dev/gang]")
     )
-
-
-def test_parts_of_a_gpu_are_still_held() -> None:
-    found = task(annotations={"pod-group-name": "g", "gpu-fraction": "0.5"})
-    assert found.hold == Hold("metadata.annotations[gpu-fraction]", "parts of a GPU are not given out by this version")

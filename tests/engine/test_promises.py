@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -221,7 +222,7 @@ def _grown(node: Node, data: st.DataObject) -> Node:
     return replace(node, allocatable=more)
 
 
-def _bad(plan: Plan, **changes: str) -> Plan:
+def _bad(plan: Plan, **changes: Any) -> Plan:
     steps = tuple(step._replace(**changes) if isinstance(step, Bind) else step for step in plan.steps)
     return Plan(plan.now, steps)
 

@@ -50,6 +50,9 @@ VALUES = {
     Value.MODELS: ["H100", "H100,A100", "H100, A100=1.5", "NVIDIA H100=2", "", ",", "H100,", "A100=", "A100=-1", "=1",
                    "H100=1.2345", ",".join(["T4"] * 16), ",".join(["T4"] * 17), "x" * 64, "H100\n"],
     Value.MEMORY: ["40Gi", "40", "0Gi", "040Gi", "40gb", "40G", "40.5Gi", "-4Gi", "99999999Gi", "512Mi", "", "4Ei"],
+    Value.FRACTION: ["0.5", ".5", "0.333333", "0", "1", "1.5", "half", "NaN", "-0.5", "0.0", "0.", "5e-1", "", "0.5 "],
+    Value.DEVICE_COUNT: ["1", "8", "99", "100", "0", "-1", "01", "two", ""],
+    Value.GROUPS: ["0", "0,1", "f3-a", "", ",", "0,", "a b"],
 }  # fmt: skip
 VALUES[Value.SPAN] = VALUES[Value.DURATION]
 LABELS = ["team-a", "Team_A", "a.b", "", "A"]
@@ -67,7 +70,8 @@ def drawn(chance: random.Random) -> Manifest:
             annotations[key.key] = chance.choice(VALUES[key.value])
     if chance.random() < 0.15:
         (annotations if chance.random() < 0.6 else labels)[PREFIX + chance.choice(WRONG)] = "x"
-    made = pod_manifest("p")
+    # A part of a GPU beside a whole one is wrong too, but of that the policies know nothing.
+    made = pod_manifest("p", requests={"cpu": "1"})
     made["metadata"] |= {"annotations": annotations, "labels": labels}
     return made
 

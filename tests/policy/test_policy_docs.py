@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from phalanx.policy.arguments import written
 from phalanx.policy.load import PolicyError, parse_policy, preset_names
 from phalanx.policy.registry import ACTIONS, PLUGINS
 from phalanx.policy.sections import KEYS
@@ -29,7 +30,7 @@ def test_every_example_of_a_policy_loads() -> None:
 
 def test_every_name_that_a_policy_can_use_is_on_the_page() -> None:
     page = (DOCS / "policy.md").read_text("utf-8")
-    arguments = [one.name for cls in PLUGINS.values() for one in fields(cls)]  # type: ignore[arg-type]
+    arguments = [written(one.name) for cls in PLUGINS.values() for one in fields(cls)]  # type: ignore[arg-type]
     names = [*KEYS, *PLUGINS, *ACTIONS, *preset_names(), *arguments]
     assert [name for name in names if f"`{name}`" not in page] == []
 

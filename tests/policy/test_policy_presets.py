@@ -21,7 +21,7 @@ def test_default_packs_gangs_and_keeps_others_off_gpu_nodes() -> None:
     assert listed("default") == [
         ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("device_model", 4), ("device_memory", 4),
         ("pod_anti_affinity", 1), ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
-        ("scarce_resources", 4), ("ageing", 1), ("gang", 1), ("quota", 1), ("fairness", 1),
+        ("shared_devices", 2), ("scarce_resources", 4), ("ageing", 1), ("gang", 1), ("quota", 1), ("fairness", 1),
         ("patience", 1), ("priority", 1), ("arrival", 1),
     ]  # fmt: skip
 

@@ -8,6 +8,7 @@ from phalanx.cli.queue_accounts import gangs_of
 from phalanx.model.axis import unit
 from phalanx.model.device import Device, devices_of
 from phalanx.model.node import Node
+from phalanx.model.sharing import RESOURCE
 from phalanx.model.task import State, Task
 from phalanx.world.gangs import gang_key
 from phalanx.world.views import nodes_of, nominated_of, tasks_of, tasks_on
@@ -104,16 +105,30 @@ def node_rows(world: World, resources: tuple[str, ...]) -> list[NodeRow]:
 
 
 def _held(node: Node, resource: str, listed: list[Device], tasks: list[Task], gangs: Mapping[str, str]) -> Held:
+    counts = _counts(resource, tasks)
     holders = [
-        Holder(
-            task.full_name, gangs.get(gang_key(task)) if task.ours else None, -(-amount // unit(resource)), _state(task)
-        )
+        Holder(task.full_name, gangs.get(gang_key(task)) if task.ours else None, counts[task.uid], _state(task))
         for task in tasks
-        for name, amount in task.shape.requests
-        if name == resource and amount
+        if counts.get(task.uid)
     ]
     holders.sort(key=lambda one: (one.state != "running", one.pod))
     return Held(resource, tuple(listed), node.allocatable.get(resource, 0) // unit(resource), tuple(holders))
+
+
+def _counts(resource: str, tasks: list[Task]) -> dict[str, int]:
+    """Return how many devices each of these has; of those who share one, the first one has it."""
+    found: dict[str, int] = {}
+    seen: set[str] = set()
+    for task in sorted(tasks, key=lambda one: (one.node is None, one.full_name)):
+        part, amount = task.shape.part, dict(task.shape.requests).get(resource, 0)
+        if part is None or resource != RESOURCE:
+            found[task.uid] = -(-amount // unit(resource))
+            continue
+        said = task.groups[: part.devices]
+        own = {*said, *(f"{task.uid}#{number}" for number in range(len(said), part.devices))}
+        found[task.uid] = len(own - seen)
+        seen |= own
+    return found
 
 
 def _state(task: Task) -> str:

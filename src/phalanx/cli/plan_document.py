@@ -9,7 +9,7 @@ from phalanx.cli.queue_accounts import Accounts, accounts, gangs_of, without_que
 from phalanx.engine.policy import Policy
 from phalanx.model.events import Refused
 from phalanx.model.gang import Gang
-from phalanx.model.plan import Plan
+from phalanx.model.plan import Plan, devices_json
 from phalanx.model.task import State, Task
 from phalanx.world.gangs import gang_key
 from phalanx.world.views import moved_to, tasks_of
@@ -71,7 +71,8 @@ def _pod(world: World, task: Task, gang: Gang | None) -> dict[str, Any]:
         "pod": task.full_name, "uid": task.uid,
         "gang": gang.name if gang else None, "queue": gang.queue if gang else None,
         "state": _STATES[task.state], "node": task.node,
-        "nominated": moved_to(world, task.uid) or task.nominated, "devices": {},
+        "nominated": moved_to(world, task.uid) or task.nominated,
+        "devices": devices_json(task.groups if task.part is not None and task.node is not None else ()),
     }  # fmt: skip
 
 

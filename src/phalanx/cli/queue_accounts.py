@@ -101,7 +101,7 @@ def without_queues(tasks: Iterable[Task], gangs: Mapping[str, Gang]) -> tuple[Ac
         if task.ours and (gang := gangs.get(gang_key(task))) is not None:
             total = allocated.setdefault(gang.queue, {})
             if task.state in CHARGED:
-                add_up(total, {name: amount for name, amount in task.shape.requests if name != PODS and amount})
+                add_up(total, {name: amount for name, amount in task.shape.charged if name != PODS and amount})
             elif task.state is State.PENDING:
                 waiting.setdefault(gang.queue, set()).add(gang_key(task))
     return tuple(

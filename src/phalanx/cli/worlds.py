@@ -9,6 +9,7 @@ from phalanx.policy.load import PolicyError, load_policy
 from phalanx.sim import manifests
 from phalanx.sim.manifests import Document, Manifests
 from phalanx.sim.objects import read_objects
+from phalanx.world.sharing import NO_PLUGIN
 from phalanx.world.world import World
 
 
@@ -37,6 +38,8 @@ def fill(world: World, paths: Sequence[str], policy: Policy) -> list[Document]:
         raise Mistake("\n".join(bad) or "nothing to show: found no Queue, no Node and no Pod")
     for line in bad:
         complain(line)
+    # What runs by files alone needs nobody who reserves a shared device.
+    world.sharings.set(policy.sharing, NO_PLUGIN)
     for event in objects.events:
         world.apply(event)
     return found.documents

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from phalanx.dialects.core.parts import Asked
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.mistakes import Mistakes
 from phalanx.model.device import DeviceWish
@@ -112,6 +113,10 @@ class Dialect:
     queue: Callable[[Pod, Mistakes], QueueName | None] | None = None
     #: Given whether the pod is in no gang, and its priority.
     wishes: Callable[[Pod, bool, int, Mistakes], Wishes | None] | None = None
+    #: The part of devices that a pod asks for, raising FieldError for a mistake.
+    part: Callable[[Pod], Asked | None] | None = None
+    #: The ids of the groups whose devices it has.
+    groups: Callable[[Pod], tuple[str, ...]] | None = None
     #: Constraints that this version does not honour: the pod is never bound.
     holds: Callable[[Pod], Iterable[Hold]] | None = None
 
@@ -136,6 +141,8 @@ class Table:
         self.refinements = [row.refine for row in rows if row.refine]
         self.queues = [row.queue for row in rows if row.queue]
         self.wishes = [row.wishes for row in rows if row.wishes]
+        self.parts = [row.part for row in rows if row.part]
+        self.groups = [row.groups for row in rows if row.groups]
         self.holds = [row.holds for row in rows if row.holds]
 
     def kind(self, kind: object, api_version: object) -> Kind | None:

@@ -4,6 +4,7 @@ It costs in proportion to the steps that do something: a plan of nothing but wai
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from phalanx.model.axis import Bool, Int
 from phalanx.model.gang import leaves, row_of
 from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release, Step
 from phalanx.model.running import OVERBUDGETED
+from phalanx.model.sharing import NOWHERE, Part
 from phalanx.model.snapshot import Snapshot
 
 #: In the place of a row: there is none.
@@ -158,19 +160,53 @@ class _Books:
         nodes = self._rows.nodes(steps)  # type: ignore[arg-type]  # no waits among them
         kinds = np.stack([shapes, own, np.arange(len(shapes)) * (not self._policy.by_count)], axis=1)
         found, first = np.unique(kinds, axis=0, return_index=True)
+        others = _without_sharing(self._policy) if self._session.devices is not None else self._policy
         # A loop over the shapes of the steps; a policy that asks after each copy is asked so here.
         for at in np.argsort(first).tolist():
             shape, gang, _ = found[at].tolist()
             mine = np.flatnonzero((kinds == found[at]).all(axis=1))
             request = Request(shape, len(mine), gang, when)
             rows, counts = np.unique(nodes[mine], return_counts=True)
-            room = copies(self._session, self._policy, request)
+            part = self._part(shape)
+            if part is None:
+                room = copies(self._session, self._policy, request)
+            else:
+                # Where on the node it may be is looked at device by device, below.
+                everywhere = replace(request, within=np.ones(len(self._snapshot.nodes), np.bool_))
+                room = copies(self._session, others, everywhere)
             asked = np.zeros(len(room), np.int64)
             asked[rows] = counts
             fine = np.ones(len(steps), np.bool_)
             fine[mine] = (room >= asked)[nodes[mine]]
             _require(steps, fine, promise)
-            self._session.take(request, np.zeros(0, np.int64), nodes[mine])
+            self._put(steps, mine, nodes[mine], request, part)
+
+    def _part(self, shape: int) -> Part | None:
+        books = self._session.devices
+        return books.parts[shape] if books is not None else None
+
+    def _put(self, steps: Sequence[Step], mine: Int, nodes: Int, request: Request, part: Part | None) -> None:
+        """Put these steps of one shape on their nodes, and on the very devices that they say."""
+        books, fine = self._session.devices, np.ones(len(steps), np.bool_)
+        said = [getattr(steps[at], "devices", ()) for at in mine.tolist()]
+        if books is None or part is None:
+            fine[mine] = [not names for names in said]
+            _require(steps, fine, "nobody shares a device who did not ask for a part of one")
+            self._session.take(request, np.zeros(0, np.int64), nodes)
+            return
+        rows = [books.rows(node, names) for node, names in zip(nodes.tolist(), said, strict=True)]
+        fine[mine] = [len(set(row) - {NOWHERE}) == part.devices == len(row) for row in rows]
+        _require(steps, fine, "who asks for parts of devices gets as many devices of the node")
+        devices = np.array(rows)
+        before = books.wholes(np.unique(nodes))
+        self._session.take(request, np.zeros(0, np.int64), nodes, devices)
+        fine[mine] = books.sound(request.shape, devices, before)
+        _require(steps, fine, "no device is shared beyond what it has, and none that somebody has whole")
+
+
+def _without_sharing(policy: Policy) -> Policy:
+    """Return a policy without the plugin that says where parts go."""
+    return replace(policy, plugins=tuple(one for one in policy.plugins if one.plugin.sharing() is None))
 
 
 def _within_limits(snapshot: Snapshot, tasks: Int) -> Bool:
@@ -179,7 +215,7 @@ def _within_limits(snapshot: Snapshot, tasks: Int) -> Bool:
     asked = np.zeros_like(table.allocated)
     queue = snapshot.gangs.queue[snapshot.tasks.gang[tasks]]
     for row in np.unique(queue).tolist():
-        cost = snapshot.requests[snapshot.tasks.shape[tasks[queue == row]]][:, table.columns].sum(axis=0)
+        cost = snapshot.charges[snapshot.tasks.shape[tasks[queue == row]]][:, table.columns].sum(axis=0)
         asked[table.paths[row]] += cost
     over = np.asarray(((table.allocated + asked > table.limit) & (asked > 0)).any(axis=1), np.bool_)
     guilty = {row: bool(over[table.paths[row]].any()) for row in np.unique(queue).tolist()}

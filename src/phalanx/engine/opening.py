@@ -19,7 +19,8 @@ def deserved(snapshot: Snapshot, policy: Policy) -> Int | None:
 def open_session(snapshot: Snapshot, policy: Policy, shares: Int | None = None) -> Session:
     """Start a session on a snapshot."""
     columns = [column for weighted in policy.plugins for column in weighted.plugin.columns(snapshot)]
-    return Session.open(snapshot, columns, lambda session, unit: _attempt(session, policy, unit), shares)
+    attempt = lambda session, unit: _attempt(session, policy, unit)  # noqa: E731
+    return Session.open(snapshot, columns, attempt, shares, policy.sharing)
 
 
 def _attempt(session: Session, policy: Policy, unit: Unit) -> Taken:

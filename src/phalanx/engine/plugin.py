@@ -26,6 +26,7 @@ from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Taken, Unit, Units
 from phalanx.model.axis import Bool, Float, Int
 from phalanx.model.plan import Reason
+from phalanx.model.sharing import Sharing
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.usage import Memory
 
@@ -69,6 +70,10 @@ class Plugin:
         """Return the columns it needs: what a placement takes beside amounts. The ledger keeps them."""
         del snapshot
         return ()
+
+    def sharing(self) -> Sharing | None:
+        """Return how parts are put on devices, if it is this plugin that decides it."""
+        return None
 
     def minds(self, session: Session, units: Units) -> Bool:
         """Return, per unit, whether it wants to know of its refusal."""

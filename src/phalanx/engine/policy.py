@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol
 from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Share, Veto, Victim
 from phalanx.engine.session.session import Session
 from phalanx.model.device import DEVICE_RESOURCES
+from phalanx.model.sharing import Sharing
 
 #: Actions that evict for a waiting gang.
 TAKING = frozenset({"consolidate", "reclaim", "preempt"})
@@ -83,6 +84,11 @@ class Policy:
         }
         for name, chain in chains.items():
             object.__setattr__(self, name, chain)
+
+    @property
+    def sharing(self) -> Sharing | None:
+        """Return how parts are put on devices; None: no plugin says so, and no pod that asks for a part is placed."""
+        return next((said for one in self.plugins if (said := one.plugin.sharing()) is not None), None)
 
     @property
     def backfills(self) -> bool:

@@ -1,5 +1,6 @@
 """Steps: a session's log as the steps of a plan."""
 
+from collections.abc import Sequence
 from itertools import repeat
 
 import numpy as np
@@ -22,11 +23,11 @@ def steps_of(session: Session, policy: Policy) -> tuple[Step, ...]:
     for entry in session.log:
         match entry:
             case Placed():
-                steps += _binds(snapshot, entry.tasks, entry.nodes)
+                steps += _binds(session, entry.tasks, entry.nodes)
             case Promised():
                 # A promise that was taken over since, or has landed, has a step of its own.
                 still = session.promise[entry.tasks] == entry.nodes
-                steps += _nominations(snapshot, entry.tasks[still], entry.nodes[still])
+                steps += _nominations(session, entry.tasks[still], entry.nodes[still])
             case Released():
                 steps += _releases(snapshot, entry.tasks, entry.reason)
             case Moved():
@@ -106,9 +107,12 @@ def _moves(session: Session, entry: Moved) -> list[Nominate]:
     """Return where moved pods go to: the successor of each takes that place."""
     running, nodes = session.snapshot.running, session.snapshot.nodes.names
     gangs = [running.gangs[row] for row in running.gang[entry.residents].tolist()]
+    devices: Sequence[tuple[str, ...]] = [()] * len(gangs)
+    if session.devices is not None and entry.devices is not None:
+        devices = session.devices.named(session.residents.shape[entry.residents], entry.devices)
     return [
-        Nominate(running.names[row], running.uids[row], nodes[node], gang.name, gang.key)
-        for row, node, gang in zip(entry.residents.tolist(), entry.nodes.tolist(), gangs, strict=True)
+        Nominate(running.names[row], running.uids[row], nodes[node], gang.name, gang.key, shared)
+        for row, node, gang, shared in zip(entry.residents.tolist(), entry.nodes.tolist(), gangs, devices, strict=True)
     ]
 
 
@@ -123,12 +127,20 @@ def _releases(snapshot: Snapshot, tasks: Int, reason: str) -> list[Release]:
     return found
 
 
-def _binds(snapshot: Snapshot, tasks: Int, nodes: Int) -> list[Bind]:
-    return list(map(Bind, *_columns(snapshot, tasks, nodes)))
+def _binds(session: Session, tasks: Int, nodes: Int) -> list[Bind]:
+    return list(map(Bind, *_columns(session.snapshot, tasks, nodes), *_devices(session, tasks)))
 
 
-def _nominations(snapshot: Snapshot, tasks: Int, nodes: Int) -> list[Nominate]:
-    return list(map(Nominate, *_columns(snapshot, tasks, nodes)))
+def _nominations(session: Session, tasks: Int, nodes: Int) -> list[Nominate]:
+    return list(map(Nominate, *_columns(session.snapshot, tasks, nodes), *_devices(session, tasks)))
+
+
+def _devices(session: Session, tasks: Int) -> tuple[list[tuple[str, ...]], ...]:
+    """Return the column of the devices that tasks share; no column where nobody shares any."""
+    books = session.devices
+    if books is None:
+        return ()
+    return (books.named(session.snapshot.tasks.shape[tasks], books.tasks[tasks]),)
 
 
 def _columns(snapshot: Snapshot, tasks: Int, nodes: Int) -> tuple[list[str], ...]:

@@ -111,6 +111,11 @@ class DeviceTable:
         chosen: Bool = self.resource == (self.resources.index(name) if name in self.resources else UNKNOWN)
         return chosen
 
+    def serving(self, wish: DeviceWish) -> Bool:
+        """Return which usable devices serve a wish."""
+        model = np.array([wish.worth(model) is not None for model in self.models], np.bool_)
+        return self.usable & model[self.model] & (self.memory >= wish.memory)
+
     def per_node(self, chosen: Bool, nodes: int) -> Int:
         """Return how many of these devices each node has."""
         return np.bincount(self.node[chosen], minlength=nodes).astype(np.int64)

@@ -29,6 +29,12 @@ class Value(StrEnum):
     MEMORY = "memory"
     #: Devices of a node.
     DEVICES = "devices"
+    #: Between 0 and 1.
+    FRACTION = "fraction"
+    #: How many devices of one node.
+    DEVICE_COUNT = "device count"
+    #: Ids of groups of pods that share a device.
+    GROUPS = "groups"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,11 @@ PATIENCE = f"{PREFIX}patience"
 MOVABLE = f"{PREFIX}movable"
 GPU_MODEL = f"{PREFIX}gpu-model"
 GPU_MEMORY_MINIMUM = f"{PREFIX}gpu-memory-minimum"
+GPU_FRACTION = f"{PREFIX}gpu-fraction"
+GPU_MEMORY = f"{PREFIX}gpu-memory"
+GPU_DEVICES = f"{PREFIX}gpu-devices"
+#: Written with the binding: which devices of the node it shares.
+GPU_GROUP = f"{PREFIX}gpu-group"
 #: On a namespace: the default of its pods.
 QUEUE = f"{PREFIX}queue"
 #: On a namespace: the `spec.schedulerName` that its new pods are given.
@@ -87,6 +98,10 @@ KEYS = (
     Key(GPU_MODEL, Value.MODELS),
     Key(GPU_MEMORY_MINIMUM, Value.MEMORY),
     Key(CORDONED_DEVICES, Value.DEVICES, on=("Node",)),
+    Key(GPU_FRACTION, Value.FRACTION),
+    Key(GPU_MEMORY, Value.MEMORY),
+    Key(GPU_DEVICES, Value.DEVICE_COUNT),
+    Key(GPU_GROUP, Value.GROUPS),
     Key(QUEUE, Value.NAME, "label", ("Pod", "Namespace")),
     Key(SCHEDULER_NAME, Value.NAME, "label", ("Namespace",)),
 )

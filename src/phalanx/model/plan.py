@@ -4,6 +4,17 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
+from phalanx.model.sharing import RESOURCE
+
+
+def devices_json(groups: tuple[str, ...]) -> dict[str, list[str]]:
+    """Return the devices of a task as the public contract has them."""
+    return {RESOURCE: list(groups)} if groups else {}
+
+
+def _devices_text(groups: tuple[str, ...]) -> str:
+    return f" {RESOURCE}={','.join(groups)}" if groups else ""
+
 
 class Code(Enum):
     """Why a gang waits, in one word that machines act on."""
@@ -57,14 +68,17 @@ class Bind(NamedTuple):
     node: str
     gang: str
     gang_key: str
+    #: The ids of the groups whose devices it shares there.
+    devices: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Return the step as one line."""
-        return f"bind {self.task} {self.node}"
+        return f"bind {self.task} {self.node}{_devices_text(self.devices)}"
 
     def json(self) -> dict[str, Any]:
         """Return the step as the public contract has it."""
-        return {"step": "bind", "pod": self.task, "node": self.node, "gang": self.gang, "devices": {}}
+        devices = devices_json(self.devices)
+        return {"step": "bind", "pod": self.task, "node": self.node, "gang": self.gang, "devices": devices}
 
 
 class Nominate(NamedTuple):
@@ -75,10 +89,12 @@ class Nominate(NamedTuple):
     node: str
     gang: str
     gang_key: str
+    #: The ids of the groups whose devices it shares there.
+    devices: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Return the step as one line."""
-        return f"nominate {self.task} {self.node}"
+        return f"nominate {self.task} {self.node}{_devices_text(self.devices)}"
 
     def json(self) -> dict[str, Any]:
         """Return the step as the public contract has it."""

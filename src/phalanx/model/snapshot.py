@@ -13,6 +13,7 @@ from phalanx.model.gang import Gang
 from phalanx.model.node import Taint
 from phalanx.model.queue_table import QueueTable
 from phalanx.model.running import RunningTable
+from phalanx.model.sharing import SharedTable
 from phalanx.model.task import Hold, Shape
 from phalanx.model.topology import Domains, domains
 
@@ -148,8 +149,9 @@ class Snapshot:
     axis: Axis
     nodes: NodeTable
     shapes: tuple[Shape, ...]
-    #: [shape, resource]
+    #: [shape, resource]: what a task takes of a node, and what queues count for it.
     requests: Int
+    charges: Int
     #: [shape, 2]
     scored: Int
     gangs: GangTable
@@ -160,3 +162,5 @@ class Snapshot:
     running: RunningTable
     #: Seconds after which a gang that did not come together steps back.
     wave_deadline: float = WAVE_DEADLINE
+    #: The devices that several tasks may share; None: nobody asks for a part of one.
+    shared: SharedTable | None = None

@@ -7,6 +7,7 @@ from enum import Enum
 from phalanx.model.device import DeviceWish
 from phalanx.model.gang import Membership
 from phalanx.model.selectors import HostPort, NodeTerm, PodTerm, Preference, Repulsion, Toleration
+from phalanx.model.sharing import RESOURCE, Part
 
 
 class State(Enum):
@@ -56,13 +57,24 @@ class Shape:
     repels: tuple[Repulsion, ...] = ()
     #: Which devices serve it; None: any of the resource that it asks for.
     devices: DeviceWish | None = None
+    #: What it takes of devices that it shares. Its requests have as much of their resource as it takes at least.
+    part: Part | None = None
+    #: How much of that resource queues count for it where that is more; 0: what it requests.
+    counted: int = 0
+
+    @property
+    def charged(self) -> tuple[tuple[str, int], ...]:
+        """Return what queues count for it: requests, and a part by memory as that of the smallest device for it."""
+        if not self.counted:
+            return self.requests
+        return tuple(sorted((dict(self.requests) | {RESOURCE: self.counted}).items()))
 
     @property
     def wish(self) -> tuple[object, ...] | None:
         """Return which devices it wants, and how many; None: any device, and then no filter asks how many."""
         if self.devices is None:
             return None
-        return (self.devices, *((name, amount) for name, amount in self.requests if "/" in name))
+        return (self.devices, self.part, *((name, amount) for name, amount in self.requests if "/" in name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +118,11 @@ class Task:
     evicts: bool = True
     #: From the annotation `phalanx.dev/expected-runtime`.
     expected_runtime: float | None = None
+    #: What it asks for of devices that it shares, and the field that says so.
+    part: Part | None = None
+    part_field: str = ""
+    #: The ids of the groups whose devices it shares on its node, or on the one that is nominated to it.
+    groups: tuple[str, ...] = ()
 
     @property
     def full_name(self) -> str:

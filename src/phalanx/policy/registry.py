@@ -29,6 +29,7 @@ from phalanx.engine.plugins.priority import Priority
 from phalanx.engine.plugins.quota import Quota
 from phalanx.engine.plugins.resource_fit import ResourceFit
 from phalanx.engine.plugins.scarce_resources import ScarceResources
+from phalanx.engine.plugins.shared_devices import SharedDevices
 from phalanx.engine.plugins.taints import Taints
 from phalanx.engine.policy import Action
 from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
@@ -44,7 +45,7 @@ GROUP = "phalanx.plugins"
 
 _BUILT_IN: tuple[type[Plugin], ...] = (
     NodeReady, Taints, NodeAffinity, DeviceModel, DeviceMemory, PodAntiAffinity, HostPorts, ResourceFit, MixedDevices,
-    ScarceResources, BalancedAllocation, Ageing, Gang, Quota, Fairness, Patience, Priority, Arrival,
+    SharedDevices, ScarceResources, BalancedAllocation, Ageing, Gang, Quota, Fairness, Patience, Priority, Arrival,
 )  # fmt: skip
 
 PLUGINS: Mapping[str, type[Plugin]] = {plugin.name: plugin for plugin in _BUILT_IN}

@@ -164,7 +164,7 @@ class Cluster:
             self._born_again += 1
             uid = f"{task.namespace}:{task.name}:again-{self._born_again}"
             blank = replace(task, uid=uid, state=State.PENDING, node=None, created=now, started=None)
-            self._arrive(replace(blank, gone_at=None, nominated=None))
+            self._arrive(replace(blank, gone_at=None, nominated=None, groups=()))
         elif not self.lives[life_key(task)].members:
             self.lives[life_key(task)].lost = True
             self.lives[life_key(task)].over = now

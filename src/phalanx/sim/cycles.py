@@ -72,4 +72,6 @@ def _gone(task: Task, now: float) -> bool:
 
 def _again(task: Task) -> Task:
     """Return the pod that a controller makes in the place of one that left: same name, uid and creation."""
-    return replace(task, state=State.PENDING, node=None, nominated=None, started=None, finished=None, gone_at=None)
+    return replace(
+        task, state=State.PENDING, node=None, nominated=None, started=None, finished=None, gone_at=None, groups=()
+    )

@@ -113,6 +113,10 @@ def _annotations(pod: PodLine) -> dict[str, str]:
         "movable": _truth(pod.movable),
         "gpu-model": pod.gpu_model,
         "gpu-memory-minimum": pod.gpu_memory_minimum,
+        "gpu-fraction": pod.gpu_fraction,
+        "gpu-memory": pod.gpu_memory,
+        "gpu-devices": pod.gpu_devices,
+        "gpu-group": pod.gpu_group,
     }
     if pod.members is not None:
         texts |= {

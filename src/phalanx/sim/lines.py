@@ -96,6 +96,11 @@ class PodLine:
     topology_preferred: str | None = None
     gpu_model: str | None = None
     gpu_memory_minimum: str | None = None
+    gpu_fraction: str | None = None
+    gpu_memory: str | None = None
+    gpu_devices: str | None = None
+    #: Of pods that run: the ids of the devices that they share, one after the other.
+    gpu_group: str | None = None
     controlled: bool = False
 
 

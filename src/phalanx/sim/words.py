@@ -121,6 +121,7 @@ _POD: dict[str, Reader] = {
     "port": port,
     "namespace": name, "scheduler": name, "queue": name, "patience": seconds, "preemptible": truth,
     "movable": truth, "preempts": truth, "gpu-model": str, "gpu-memory-minimum": str,
+    "gpu-fraction": str, "gpu-memory": str, "gpu-devices": str, "gpu-group": str,
 }  # fmt: skip
 _GANG: dict[str, Reader] = {
     "members": count(1), "minimum": count(1), "maximum": count(1), "subgroup": name,

@@ -51,10 +51,10 @@ class Assumptions:
         self._leaving[task.uid] = after
         return None
 
-    def nominate(self, task: Task, node: str | None) -> Task:
+    def nominate(self, task: Task, node: str | None, groups: tuple[str, ...] = ()) -> Task:
         """Return a task with the place that is kept for it from now on."""
         self._nominated[task.uid] = node
-        return replace(task, nominated=node)
+        return replace(task, nominated=node, groups=groups)
 
     def seen(self, old: Task | None, task: Task) -> Task:
         """Return a task as it was seen, with what it cannot tell yet."""

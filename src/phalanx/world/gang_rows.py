@@ -7,6 +7,7 @@ import numpy as np
 
 from phalanx.model.axis import Axis, Int
 from phalanx.model.requeue import turns
+from phalanx.model.sharing import RESOURCE
 from phalanx.model.snapshot import GangTable, TaskTable
 from phalanx.model.task import Shape
 from phalanx.world.gang_columns import Columns, Kept, columns_of
@@ -118,13 +119,17 @@ class GangRows:
         )  # fmt: skip
 
 
-def amounts(shapes: tuple[Shape, ...], axis: Axis) -> tuple[Int, Int]:
-    """Return what each shape asks for, and that as Kubernetes scores it."""
+def amounts(shapes: tuple[Shape, ...], axis: Axis) -> tuple[Int, Int, Int]:
+    """Return what each shape asks for, what queues count for it (mostly the same array), and what is scored."""
     requests = np.zeros((len(shapes), len(axis)), np.int64)
     for row, shape in enumerate(shapes):
         for name, amount in shape.requests:
             requests[row, axis.index[name]] = amount
-    return requests, np.array([shape.scored for shape in shapes], np.int64).reshape(len(shapes), 2)
+    differing = [row for row, shape in enumerate(shapes) if shape.counted]
+    charges = requests.copy() if differing else requests
+    for row in differing:
+        charges[row, axis.index[RESOURCE]] = shapes[row].counted
+    return requests, charges, np.array([shape.scored for shape in shapes], np.int64).reshape(len(shapes), 2)
 
 
 def next_turn(gangs: GangTable, now: float) -> float:

@@ -27,6 +27,8 @@ class Links:
         self.leaving: dict[str, None] = {}
         #: Tasks on nodes that keep others away.
         self.repelling: dict[str, None] = {}
+        #: Tasks that take, or wait for, a part of a device.
+        self.sharing: dict[str, None] = {}
         #: Pending tasks of ours.
         self.waiting: dict[str, None] = {}
         #: Resource names in use, counted by who uses them, nodes and queues too: the axis of the next snapshot.
@@ -36,6 +38,8 @@ class Links:
         """Note a task; yield the nodes that it changes."""
         self.resources.update(name for name, _ in task.shape.requests)
         self.in_namespace.setdefault(task.namespace, {})[task.uid] = None
+        if task.shape.part is not None and (task.charged or task.state is State.PENDING):
+            self.sharing[task.uid] = None
         if task.ours:
             self.members.setdefault(gang_key(task), {})[task.uid] = None
             if task.state is State.PENDING:
@@ -57,6 +61,7 @@ class Links:
         """Forget a task; yield the nodes that it changes."""
         subtract(self.resources, (name for name, _ in task.shape.requests))
         self.repelling.pop(task.uid, None)
+        self.sharing.pop(task.uid, None)
         self.leaving.pop(task.uid, None)
         self.waiting.pop(task.uid, None)
         take_out(self.in_namespace, task.namespace, task.uid)

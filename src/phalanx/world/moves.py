@@ -28,6 +28,8 @@ class Move:
     until: float
     #: It has left, and nobody has looked at the clock since.
     gone: bool = False
+    #: The groups whose devices it will share there.
+    groups: tuple[str, ...] = ()
 
 
 class Moves:
@@ -49,9 +51,9 @@ class Moves:
         """Return every place that is kept, by the uid of whom it is kept for."""
         return self._moves
 
-    def keep(self, task: Task, node: str, now: float) -> Move:
+    def keep(self, task: Task, node: str, now: float, groups: tuple[str, ...] = ()) -> Move:
         """Keep a place for a task that is asked to leave now."""
-        move = self._moves[task.uid] = Move(task, node, now + task.grace + STUCK)
+        move = self._moves[task.uid] = Move(task, node, now + task.grace + STUCK, groups=groups)
         self._on_node.setdefault(node, {})[task.uid] = None
         self._of_gang.setdefault(gang_key(task), {})[task.uid] = None
         if task.owner:
@@ -98,7 +100,11 @@ class Moves:
 
     def on(self, node: str) -> list[Task]:
         """Return those for whom a place on a node is kept."""
-        return [self._moves[uid].task for uid in self._on_node.get(node, {})]
+        return [move.task for move in self.kept_on(node)]
+
+    def kept_on(self, node: str) -> list[Move]:
+        """Return the places that are kept on a node."""
+        return [self._moves[uid] for uid in self._on_node.get(node, {})]
 
     def of(self, key: str) -> list[Task]:
         """Return those of a gang, as they were before they were asked to leave."""

@@ -11,6 +11,7 @@ from phalanx.model.task import Shape, State
 from phalanx.model.topology import Domains
 from phalanx.world.device_rows import DeviceRows
 from phalanx.world.occupancy import Counts, Occupancies
+from phalanx.world.shared_rows import SharedRows
 
 if TYPE_CHECKING:
     from phalanx.world.world import World
@@ -35,10 +36,12 @@ class NodeRows:
         self._table: NodeTable | None = None
         self.occupancy = Occupancies()
         self.devices = DeviceRows()
+        self.shared = SharedRows()
 
     def touch(self, name: str) -> None:
         """Mark a node: it, or a task on it, changed."""
         self._dirty.add(name)
+        self.shared.touch(name)
 
     @property
     def dirty(self) -> bool:

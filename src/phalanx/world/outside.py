@@ -46,7 +46,7 @@ class Outside:
     def _add_up(self, tasks: Iterable[Task]) -> list[int]:
         used = dict.fromkeys(self._resources, 0)
         for task in tasks:
-            for name, amount in task.shape.requests:
+            for name, amount in task.shape.charged:
                 if name in used:
                     used[name] = min(used[name] + amount, SUM_MAX)
         return list(used.values())

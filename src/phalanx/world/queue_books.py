@@ -92,7 +92,7 @@ class QueueBooks:
 
     def amounts(self, task: Task) -> list[int]:
         """Return what a task asks of the listed resources."""
-        own = dict(task.shape.requests)
+        own = dict(task.shape.charged)
         return [own.get(name, 0) for name in self._column]
 
     def _row(self, gang: Gang, members: Iterable[Task]) -> list[int]:
@@ -104,7 +104,7 @@ class QueueBooks:
             # A gang that lacks members cannot start, whatever its queue has.
             if part is None or (part != _ALLOCATED and here < gang.minimum):
                 continue
-            for name, amount in task.shape.requests:
+            for name, amount in task.shape.charged:
                 column = self._column.get(name)
                 if column is not None:
                     row[part * width + column] += amount

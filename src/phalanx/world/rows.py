@@ -39,7 +39,7 @@ class Rows:
         self.dirty_gangs: set[str] = set()
         #: When to decide although nothing changes.
         self.next_turn = math.inf
-        self._amounts: tuple[tuple[Shape, ...], Axis, tuple[Int, Int]] | None = None
+        self._amounts: tuple[tuple[Shape, ...], Axis, tuple[Int, Int, Int]] | None = None
 
     def snapshot(self, world: "World", now: float) -> Snapshot:
         """Return a snapshot; only what changed since the last one is worked out again."""
@@ -61,14 +61,15 @@ class Rows:
         occupancy, shapes = self.nodes.occupancy.table(nodes.names, shapes)
         if self._amounts is None or self._amounts[0] != shapes or self._amounts[1] != axis:
             self._amounts = (shapes, axis, amounts(shapes, axis))
-        requests, scored = self._amounts[2]
+        requests, charges, scored = self._amounts[2]
         look = self.running.next_look(now, running, queues, world.wave_deadline)
         stuck = min((stuck_at(world.tasks[uid]) for uid in world.links.leaving), default=math.inf)
         ends = (world.moves.next_end, self._nominations.next_look(now))
         self.next_turn = min(next_turn(gangs, now), look, stuck, *ends)
         return Snapshot(
-            now=now, axis=axis, nodes=nodes, shapes=self._amounts[0], requests=requests, scored=scored, gangs=gangs,
-            tasks=tasks, queues=queues, occupancy=occupancy, running=running, wave_deadline=world.wave_deadline,
+            now=now, axis=axis, nodes=nodes, shapes=self._amounts[0], requests=requests, charges=charges,
+            scored=scored, gangs=gangs, tasks=tasks, queues=queues, occupancy=occupancy, running=running,
+            wave_deadline=world.wave_deadline, shared=self.nodes.shared.table(world, nodes, running, tasks),
         )  # fmt: skip
 
     def gang(self, world: "World", key: str) -> Gang:

@@ -46,6 +46,7 @@ from phalanx.world.nominations import Nominations
 from phalanx.world.queues import Queues
 from phalanx.world.rests import Rest, Rests
 from phalanx.world.rows import FINISHED, Rows, stuck_at
+from phalanx.world.sharing import Sharings
 
 
 class World:
@@ -60,13 +61,10 @@ class World:
         self.resources = links.resources
         self.said = said = Descriptions(self.tasks, links)
         self.namespaces, self.refused, self.groups = said.namespaces, said.refused, said.groups
-        self.queues = Queues()
-        self.budgets = Budgets()
-        self._assumed = Assumptions()
+        self.queues, self.budgets, self.sharings = Queues(), Budgets(), Sharings()
         #: Places for those who were asked to leave and will be made again.
         self.moves = Moves()
-        self._rests = Rests()
-        self._nominations = Nominations()
+        self._assumed, self._rests, self._nominations = Assumptions(), Rests(), Nominations()
         self._rows = Rows(self._rests, self._nominations, label_keys)
         #: A gang that did not come together in so many seconds steps back.
         self.wave_deadline = WAVE_DEADLINE
@@ -110,13 +108,13 @@ class World:
         for step in plan.acts:
             if isinstance(step, Bind):
                 # The place that was kept for it stays noted: should its bind be refused, nobody else gets it.
-                self._set_task(replace(self.tasks[step.uid], state=State.BINDING, node=step.node))
+                self._set_task(replace(self.tasks[step.uid], state=State.BINDING, node=step.node, groups=step.devices))
             elif isinstance(step, Nominate):
                 leaves = self._assumed.leaving(step.uid)
                 if leaves is None:
-                    self.nominate(step.uid, step.node)
+                    self.nominate(step.uid, step.node, step.devices)
                 else:
-                    self._mark_move(self.moves.keep(leaves, step.node, plan.now))
+                    self._mark_move(self.moves.keep(leaves, step.node, plan.now, step.devices))
             elif isinstance(step, Release):
                 self.nominate(step.uid, None)
                 news = True
@@ -135,11 +133,11 @@ class World:
                 self._mark_move(self.moves.drop(task.uid))
         self._news = news
 
-    def nominate(self, uid: str, node: str | None) -> None:
-        """Keep a place for a waiting task, or (None) no longer."""
+    def nominate(self, uid: str, node: str | None, groups: tuple[str, ...] = ()) -> None:
+        """Keep a place for a waiting task, on devices of these groups, or (None) no longer."""
         task = self.tasks.get(uid)
-        if task is not None and task.nominated != node:
-            self._set_task(self._assumed.nominate(task, node))
+        if task is not None and (task.nominated, task.groups) != (node, groups):
+            self._set_task(self._assumed.nominate(task, node, groups))
 
     def _expire(self, now: float) -> None:
         """Let go of what took too long: places of moved pods, pods that do not leave, gangs that rest."""
@@ -203,6 +201,8 @@ class World:
     def compile(self, now: float) -> Snapshot:
         """Return a snapshot; only what changed since the last one is worked out again."""
         self._expire(now)
+        for task in self.sharings.outdated(self.tasks):
+            self._set_task(task)
         snapshot = self._rows.snapshot(self, now)
         self._news = False
         return snapshot
@@ -214,6 +214,7 @@ class World:
         return self._rows.gang(self, gang_key(task))
 
     def _set_task(self, task: Task) -> None:
+        task = self.sharings.sized(task)
         old = self.tasks.get(task.uid)
         if old == task:
             return
@@ -234,7 +235,7 @@ class World:
             return task
         move = self.moves.arrived(task)
         self._mark_move(move)
-        return task if move is None else self._assumed.nominate(task, move.node)
+        return task if move is None else self._assumed.nominate(task, move.node, move.groups)
 
     def _mark_move(self, move: Move | None) -> None:
         """A place is kept for a moved task from now on, or no longer."""
@@ -269,6 +270,7 @@ class World:
         if old == node:
             return
         self._drop_node(node.name, count_only=True)
+        self.sharings.see(self.nodes.get(node.name), node)
         self.nodes[node.name] = node
         self.resources.update(node.allocatable.keys())
         self._touch(node.name)
@@ -278,7 +280,7 @@ class World:
         if old is not None:
             subtract(self.resources, old.allocatable)
             if not count_only:
-                del self.nodes[name]
+                self.sharings.see(self.nodes.pop(name), None)
             self._touch(name)
 
     def _set_aside(self, event: Refused) -> None:

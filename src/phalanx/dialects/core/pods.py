@@ -5,14 +5,16 @@ from dataclasses import replace
 from functools import lru_cache
 
 from phalanx.dialects.core import constraints, objects, pod_objects
+from phalanx.dialects.core.parts import UNREADABLE, Asked
 from phalanx.dialects.core.priority_classes import evicts
 from phalanx.dialects.core.shapes import shape_of
 from phalanx.dialects.dialect import QueueName, Table, Wishes
-from phalanx.dialects.mistakes import NAME_ALLOWED, Mistakes, is_name
+from phalanx.dialects.mistakes import NAME_ALLOWED, FieldError, Mistakes, is_name
 from phalanx.dialects.timestamps import moment
 from phalanx.model.device import DeviceWish
 from phalanx.model.gang import Membership
-from phalanx.model.quantity import shown
+from phalanx.model.quantity import shown, written
+from phalanx.model.sharing import RESOURCE
 from phalanx.model.task import Hold, Shape, State, Task
 
 _NO_WISHES = Wishes()
@@ -43,6 +45,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
     membership = _membership(pod, namespace, mistakes, table)
     wishes = _wishes(pod, shape.priority, mistakes, table, alone=membership is None)
     queue = _queue(pod, mistakes, table)
+    asked = _part(pod, shape, mistakes, table, on_node=node is not None)
     deleted = moment(meta.deletion_timestamp, "metadata.deletionTimestamp", mistakes)
     return Task(
         uid=meta.uid or f"{namespace}/{name}",
@@ -70,6 +73,9 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         patience=wishes.patience,
         evicts=evicts(spec.preemption_policy, "spec.preemptionPolicy", mistakes),
         expected_runtime=wishes.expected_runtime,
+        part=asked.part if asked else None,
+        part_field=asked.field if asked else "",
+        groups=next((said for ask in table.groups if (said := ask(pod))), ()) if asked else (),
         hold=mistakes.first or (_hold(pod, state, membership, table) if ours else None),
     )
 
@@ -125,6 +131,25 @@ def _wishes(pod: pod_objects.Pod, priority: int, mistakes: Mistakes, table: Tabl
 def _wishing(shape: Shape, wish: DeviceWish) -> Shape:
     """Return a shape with its wish. The pods of a template say the same, so it is one shape."""
     return replace(shape, devices=wish)
+
+
+def _part(pod: pod_objects.Pod, shape: Shape, mistakes: Mistakes, table: Table, *, on_node: bool) -> Asked | None:
+    """Return the part of devices that a pod asks for, in the words of the first row that knows some."""
+    whole = dict(shape.requests).get(RESOURCE, 0)
+    for ask in table.parts:
+        try:
+            asked = ask(pod)
+        except FieldError as mistake:
+            mistakes.note(mistake.field, mistake.message)
+            # It sits somewhere, and nobody knows how much of it is free.
+            return Asked(UNREADABLE, mistake.field) if on_node and not whole else None
+        if asked is not None:
+            if not whole:
+                return asked
+            found = f"contradicts the request for {written(whole, RESOURCE)} {RESOURCE}: allowed is one of them"
+            mistakes.note(asked.field, found)
+            return None
+    return None
 
 
 def _state(pod: pod_objects.Pod) -> State:

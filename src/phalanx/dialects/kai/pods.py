@@ -1,6 +1,5 @@
 """Pods as KAI's users write them: their PodGroup and subgroup, their queue, and whether they may be preempted."""
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 from phalanx.dialects.core.pod_objects import Pod
@@ -9,7 +8,6 @@ from phalanx.dialects.mistakes import FieldError, Mistakes, check_name, one_of
 from phalanx.model.gang import Membership, PodFields
 from phalanx.model.keys import annotation, label
 from phalanx.model.reference import Reference
-from phalanx.model.task import Hold
 
 POD_GROUP = "pod-group-name"
 SUBGROUP = "kai.scheduler/subgroup-name"
@@ -27,7 +25,6 @@ FIXED_FROM = 100
 
 FIELDS = PodFields(object=annotation(POD_GROUP), group=annotation(POD_GROUP), subgroup=label(SUBGROUP))
 
-_PARTS = frozenset({"gpu-fraction", "gpu-fraction-num-devices", "gpu-memory"})
 _PREEMPTIBILITY = {"preemptible": True, "non-preemptible": False}
 
 
@@ -93,10 +90,3 @@ def preemptible(word: str | None, field: str) -> bool | None:
     if word not in _PREEMPTIBILITY:
         raise FieldError(field, one_of(word, tuple(_PREEMPTIBILITY)))
     return _PREEMPTIBILITY[word]
-
-
-def holds(pod: Pod) -> Iterator[Hold]:
-    """Yield what asks for a part of a GPU."""
-    annotations = pod.metadata.annotations
-    if annotations and not _PARTS.isdisjoint(annotations):
-        yield Hold(annotation(min(_PARTS & annotations.keys())), "parts of a GPU are not given out by this version")

@@ -2,7 +2,7 @@
 
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.dialect import Dialect, Kind, Version, Wishes
-from phalanx.dialects.kai import objects, pods
+from phalanx.dialects.kai import objects, parts, pods
 from phalanx.dialects.kai.groups import GROUP_VERSION, read_group
 from phalanx.dialects.kai.queues import GROUP, QUEUE_VERSION, read_queue
 from phalanx.dialects.mistakes import Mistakes
@@ -38,5 +38,6 @@ KAI = Dialect(
     references=pods.references,
     queue=pods.queue,
     wishes=_wishes,
-    holds=pods.holds,
+    part=parts.part,
+    groups=parts.groups,
 )

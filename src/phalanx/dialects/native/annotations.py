@@ -8,6 +8,7 @@ from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.dialect import QueueName, Wishes
 from phalanx.dialects.mistakes import NAME_ALLOWED, FieldError, Mistakes, is_name, one_of
 from phalanx.dialects.native.device_wishes import DEVICE_KEYS, device_wish
+from phalanx.dialects.native.parts import PART_KEYS
 from phalanx.dialects.timestamps import duration
 from phalanx.model.gang import Membership
 from phalanx.model.keys import (
@@ -34,7 +35,7 @@ ANNOTATIONS = keys_of("Pod", "annotation")
 #: These say which gang a pod is in and what makes it whole; the first two are needed.
 DEFINING = (GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM)
 #: What a gang says of itself; the same strings mean the same membership.
-_OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIME, MOVABLE, *DEVICE_KEYS})
+_OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIME, MOVABLE, *DEVICE_KEYS, *PART_KEYS})
 
 #: What may be wished for a gang whoever says who belongs to it.
 _WISHES = (START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_PREFERRED, PATIENCE)

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 
 from phalanx.dialects.core.pod_objects import Pod
-from phalanx.model.keys import GANG, KEYS, TOPOLOGY_REQUIRED, annotation, mistaken
+from phalanx.dialects.native.parts import GROUPS, GROUPS_ALLOWED
+from phalanx.model.keys import GANG, GPU_GROUP, KEYS, TOPOLOGY_REQUIRED, annotation, mistaken
+from phalanx.model.quantity import shown
 from phalanx.model.task import Hold
 
 _OF_GANGS = tuple(one.key for one in KEYS if one.needs == GANG)
@@ -20,5 +22,7 @@ def holds(pod: Pod) -> Iterator[Hold]:
         for key in _OF_GANGS:
             if key in annotations:
                 yield Hold(annotation(key), f"means nothing without {GANG}")
+    if not GROUPS.fullmatch(annotations.get(GPU_GROUP, "0")):
+        yield Hold(annotation(GPU_GROUP), f"found {shown(annotations[GPU_GROUP])}, allowed is {GROUPS_ALLOWED}")
     if TOPOLOGY_REQUIRED in annotations:
         yield Hold(annotation(TOPOLOGY_REQUIRED), "not honoured by this version")

@@ -1,7 +1,7 @@
 """The row of Phalanx's own annotations, labels and Queues."""
 
 from phalanx.dialects.dialect import Dialect, Kind, Version
-from phalanx.dialects.native import annotations, queue_objects
+from phalanx.dialects.native import annotations, parts, queue_objects
 from phalanx.dialects.native.holds import holds
 from phalanx.dialects.native.queues import GROUP, KIND, VERSION, read_queue
 from phalanx.model.events import QueueGone
@@ -25,5 +25,7 @@ NATIVE = Dialect(
     refine=annotations.refine,
     queue=annotations.queue,
     wishes=annotations.wishes,
+    part=parts.part,
+    groups=parts.groups,
     holds=holds,
 )

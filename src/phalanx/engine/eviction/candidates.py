@@ -84,8 +84,8 @@ def _candidates(session: Session) -> Candidates:
     gang = np.concatenate([of, minimum])
     first = np.concatenate([table.first[of] + together[of] + step, table.first[minimum]])
     count = np.concatenate([np.ones(len(of), np.int64), together[minimum]])
-    requests = snapshot.requests[table.shape][:, snapshot.queues.columns]
-    added = np.concatenate([np.zeros((1, requests.shape[1]), np.int64), np.cumsum(requests, axis=0)])
+    charges = snapshot.charges[table.shape][:, snapshot.queues.columns]
+    added = np.concatenate([np.zeros((1, charges.shape[1]), np.int64), np.cumsum(charges, axis=0)])
     is_minimum = np.concatenate([np.zeros(len(of), np.bool_), np.ones(len(minimum), np.bool_)])
     # Between equal gangs a promise is taken before a running task.
     runs = gang < len(snapshot.running.gangs)

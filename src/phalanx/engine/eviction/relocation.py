@@ -34,15 +34,15 @@ def relocate(session: Session, policy: Policy, moved: Int, known: dict[int, Int]
         nodes = find(session, policy, request) if known is None else known[shape]
         if len(nodes) < counts[at] or (known is not None and not fits_there(session, policy, request, nodes)):
             return False
-        session.take(request, NO_TASKS, nodes)
-        session.log[-1] = Moved(moved[table.shape[moved] == shape], nodes)
+        devices = session.take(request, NO_TASKS, nodes)
+        session.log[-1] = Moved(moved[table.shape[moved] == shape], nodes, devices)
     # They stay in their queues.
     session.queues.charge_residents(moved, table, 1)
     # A queue beyond its limit would not let them in again.
     for leaf in np.unique(table.queue[table.gang[moved]]).tolist():
         own = moved[table.queue[table.gang[moved]] == leaf]
         path = queues.paths[leaf]
-        cost = session.snapshot.requests[table.shape[own]][:, queues.columns].sum(axis=0)
+        cost = session.snapshot.charges[table.shape[own]][:, queues.columns].sum(axis=0)
         if (session.queues.allocated[path] > queues.limit[path])[:, cost > 0].any():
             return False
     return True
@@ -52,5 +52,5 @@ def within_limits(session: Session, unit: Unit) -> bool:
     """Tell whether no queue above a unit that was placed is beyond its limit, moved tasks included."""
     snapshot, table = session.snapshot, session.snapshot.queues
     path = table.paths[int(snapshot.gangs.queue[unit.gang])]
-    asked = snapshot.requests[snapshot.tasks.shape[unit.tasks]][:, table.columns].sum(axis=0) > 0
+    asked = snapshot.charges[snapshot.tasks.shape[unit.tasks]][:, table.columns].sum(axis=0) > 0
     return bool((session.queues.allocated[path] <= table.limit[path])[:, asked].all())

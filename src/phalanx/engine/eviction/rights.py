@@ -189,7 +189,7 @@ class JointClaim:
 def claim_of(session: Session, unit: Unit) -> Claim:
     """Return what a waiting unit asks for, as a claim of its queue."""
     snapshot = session.snapshot
-    ask = snapshot.requests[snapshot.tasks.shape[unit.tasks]][:, snapshot.queues.columns].sum(axis=0).tolist()
+    ask = snapshot.charges[snapshot.tasks.shape[unit.tasks]][:, snapshot.queues.columns].sum(axis=0).tolist()
     return Claim(session, int(snapshot.gangs.queue[unit.gang]), ask)
 
 

@@ -59,5 +59,8 @@ def room(kinds: DeviceKinds, shape: Shape, served: Bool, nodes: int) -> Int:
     """Return how many copies of a shape the devices that serve would hold if nobody else were there."""
     found, wanted = np.full(nodes, AMOUNT_MAX, np.int64), asked(kinds, shape)
     for name, count in wanted:
-        np.minimum(found, places(kinds, served & of_resources(kinds, (name,)), nodes) // count, out=found)
+        there = places(kinds, served & of_resources(kinds, (name,)), nodes)
+        # How many share a device is not said by how many devices there are.
+        most = there // count if shape.part is None else np.where(there >= shape.part.devices, AMOUNT_MAX, 0)
+        np.minimum(found, most, out=found)
     return found if wanted else np.zeros(nodes, np.int64)

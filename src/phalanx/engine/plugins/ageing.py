@@ -57,15 +57,15 @@ class Ageing(Plugin):
 
     def room(self, session: Session, request: Request) -> Int | None:
         """Return no room where a node is fenced off for another gang."""
-        if not session.fenced_for:
+        if not session.fences.gangs:
             return None
-        return np.where((session.fence > 0) & (session.fence != request.gang + 1), 0, UNLIMITED)
+        return np.where((session.fences.of_node > 0) & (session.fences.of_node != request.gang + 1), 0, UNLIMITED)
 
     def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Name the gangs for which nodes are fenced off."""
         del request
         gangs = session.snapshot.gangs.gangs
-        counts = Counter(gangs[row - 1].name for row in session.fence[nodes].tolist())
+        counts = Counter(gangs[row - 1].name for row in session.fences.of_node[nodes].tolist())
         return [(count, f"kept for {name}, which has waited long enough") for name, count in counts.most_common()]
 
     def refused(self, session: Session, unit: Unit, reason: Reason, ceiling: Ceiling) -> Reason:
@@ -75,7 +75,7 @@ class Ageing(Plugin):
         nodes = self._choose(session, unit, ceiling)
         if not len(nodes):
             return reason
-        session.fence_off(nodes, unit.gang)
+        session.fences.put(nodes, unit.gang)
         waited = (session.snapshot.now - session.snapshot.gangs.created[unit.gang]) / 3600
         kept = "1 node is kept" if len(nodes) == 1 else f"{len(nodes)} nodes are kept"
         return reason.adding(f"it has waited {waited:.1f} h, so no younger gang overtakes it: {kept} for it")
@@ -83,7 +83,7 @@ class Ageing(Plugin):
     def _choose(self, session: Session, unit: Unit, ceiling: Ceiling) -> Int:
         """Return enough nodes for every shape of the unit, those with the most room now first."""
         shapes, counts = np.unique(session.snapshot.tasks.shape[unit.tasks], return_counts=True)
-        free = session.fence == 0
+        free = session.fences.of_node == 0
         chosen = [np.zeros(0, np.int64)]
         if not free.any():
             return chosen[0]
@@ -115,11 +115,11 @@ def _first_of_its_queue(session: Session, unit: Unit) -> bool:
     """Tell whether nodes may be kept for a unit: its queue has less than its share, and none for others of it."""
     snapshot = session.snapshot
     queue = snapshot.gangs.queue[unit.gang]
-    if queue in {snapshot.gangs.queue[gang] for gang in session.fenced_for}:
+    if queue in {snapshot.gangs.queue[gang] for gang in session.fences.gangs}:
         return False
     if queue < 0 or not snapshot.queues.resources:
         return True
-    asks = snapshot.requests[snapshot.tasks.shape[unit.tasks]][:, snapshot.queues.columns].sum(axis=0)
+    asks = snapshot.charges[snapshot.tasks.shape[unit.tasks]][:, snapshot.queues.columns].sum(axis=0)
     return bool(_below_share(session, np.array([queue]), asks[None])[0])
 
 

@@ -28,7 +28,7 @@ class Quota(Plugin):
             return None
         snapshot = session.snapshot
         shapes = snapshot.tasks.shape[unit.tasks]
-        ask = snapshot.requests[shapes][:, snapshot.queues.columns].sum(axis=0)
+        ask = snapshot.charges[shapes][:, snapshot.queues.columns].sum(axis=0)
         path = snapshot.queues.paths[queue]
         for bound, has, why in _bounds(session, unit.gang, path):
             over = (has + ask > bound) & (ask > 0)
@@ -56,7 +56,7 @@ class Quota(Plugin):
         """Return how many tasks of this shape fit below every bound of the gang's queue."""
         table = session.snapshot.queues
         queue = int(session.snapshot.gangs.queue[gang])
-        ask = session.snapshot.requests[shape, table.columns]
+        ask = session.snapshot.charges[shape, table.columns]
         wanted = np.flatnonzero(ask)
         if queue < 0 or not len(wanted):
             return ANY

@@ -36,6 +36,8 @@ class Moved:
 
     residents: Int
     nodes: Int
+    #: [entry, device]: the devices that they will share; None: they share none.
+    devices: Int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ class QueueBooks:
         self._snapshot = snapshot
         self._journal = journal
         #: [shape, resource]: what one copy is charged with.
-        self._costs = snapshot.requests[:, snapshot.queues.columns]
+        self._costs = snapshot.charges[:, snapshot.queues.columns]
         self.allocated = snapshot.queues.allocated.copy()
         #: Of that, what must not be preempted.
         self.fixed = snapshot.queues.fixed.copy()

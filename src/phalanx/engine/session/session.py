@@ -7,7 +7,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from phalanx.engine.session.column import AMOUNTS, Column
+from phalanx.engine.session.devices import Devices
 from phalanx.engine.session.entries import Entry, Evicted, Placed, Promised, Released, Reservation, Waiting
+from phalanx.engine.session.fences import Fences
 from phalanx.engine.session.journal import Journal
 from phalanx.engine.session.ledger import EVERY, Ledger, Promise
 from phalanx.engine.session.memory import ALWAYS, Memory
@@ -15,9 +17,11 @@ from phalanx.engine.session.queue_books import QueueBooks
 from phalanx.engine.session.request import NOBODY, Request, When
 from phalanx.engine.session.residents import Residents, residents_of
 from phalanx.engine.session.rows import counted, distinct
+from phalanx.engine.session.taking import open_devices, release_devices, take_devices, vacate_devices
 from phalanx.engine.session.units import Taken, Unit, Units, gang_units
 from phalanx.model.axis import Int
 from phalanx.model.plan import Code, Reason, Search
+from phalanx.model.sharing import Sharing
 from phalanx.model.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -59,16 +63,15 @@ class Session:
     budgets: Int
     #: [node, 2]: cpu and memory in use as Kubernetes scores them.
     scored: Int
-    #: [node]: the gang that a node is fenced off for, as its row plus one; 0: for nobody.
-    fence: Int
+    fences: Fences
     log: list[Entry] = field(default_factory=list[Entry])
     #: By gang: why it waits. The first reason of a cycle counts.
     reasons: dict[int, Reason] = field(default_factory=dict[int, Reason])
     searches: list[Search] = field(default_factory=list[Search])
     reservation: Reservation | None = None
-    #: Gangs for which nodes are fenced off, or were before a rollback.
-    fenced_for: set[int] = field(default_factory=set[int])
     memory: Memory = field(default_factory=Memory)
+    #: The books of shared devices; None: nobody shares any.
+    devices: Devices | None = None
     #: Gangs that have a promise, or had one before a rollback.
     _promising: set[int] = field(default_factory=set[int])
     #: A resident was evicted, or was before a rollback.
@@ -84,8 +87,9 @@ class Session:
         columns: Iterable[Column] = (),
         attempt: Attempt | None = None,
         shares: Int | None = None,
+        sharing: Sharing | None = None,
     ) -> "Session":
-        """Start a cycle: private copies of everything that may change."""
+        """Start a cycle: private copies of everything that may change. `sharing`: as the policy's plugin says."""
         journal, tasks = Journal(), snapshot.tasks
         promised = np.flatnonzero(tasks.nominated >= 0)
         session = cls(
@@ -98,10 +102,11 @@ class Session:
             served=np.zeros(len(snapshot.gangs), np.int64),
             evicted=np.zeros(len(snapshot.running) + len(promised), np.int64),
             budgets=snapshot.running.budgets.copy(), scored=snapshot.nodes.scored.copy(order="F"),
-            fence=np.zeros(len(snapshot.nodes), np.int64),
+            fences=Fences(len(snapshot.nodes), journal),
             _promising=set(tasks.gang[promised].tolist()), _attempt=attempt,
         )  # fmt: skip
         session.queues.charge_tasks(promised)
+        session.devices = open_devices(session, sharing, promised)
         return session
 
     @property
@@ -145,7 +150,7 @@ class Session:
 
     def view(self, request: Request) -> tuple[object, ...]:
         """Return what of a request, beside its shape and the nodes it is confined to, answers depend on."""
-        own = request.gang in self._promising or request.gang in self.fenced_for
+        own = request.gang in self._promising or request.gang in self.fences.gangs
         beside = request.beside or self.reservation is None
         # Hashing an enum takes longer than the rest of the key.
         return (request.when is When.LATER, beside, request.gang if own else NOBODY, self._priority(request))
@@ -176,14 +181,15 @@ class Session:
         """Change some rows of an array of this session, and remember what they were."""
         self.journal.write(array, rows, values)
 
-    def take(self, request: Request, tasks: Int, nodes: Int) -> None:
+    def take(self, request: Request, tasks: Int, nodes: Int, devices: Int | None = None) -> Int | None:
         """Place tasks of one shape on nodes, entry by entry, now or later; without tasks the places alone are taken.
 
-        What was promised to these tasks before is given up: they have no need of it any more.
+        What was promised to them before is given up. Returns [entry, device]: what they share; None: nothing.
         """
         later = request.when is When.LATER
         if len(tasks):
             self.drop_promise(tasks)
+        shared = take_devices(self, request, tasks, nodes, devices)
         rows, counts = counted(nodes)
         book = self.ledger.promise if later else self.ledger.occupy
         book(request.shape, rows, counts, beside=request.beside)
@@ -196,8 +202,9 @@ class Session:
             gangs = distinct(self.snapshot.tasks.gang[tasks])
             self.write(self.served, gangs, 1)
             self.queues.charge_tasks(tasks)
-            self._unfence(gangs)
+            self.fences.lift(gangs)
         self.log.append(Promised(tasks, nodes) if later else Placed(tasks, nodes))
+        return shared
 
     def drop_promise(self, tasks: Int) -> None:
         """Give back the places that are promised to these tasks, where some are."""
@@ -208,6 +215,7 @@ class Session:
         for shape in distinct(shapes).tolist():
             rows, counts = counted(self.promise[mine[shapes == shape]])
             self.ledger.release(shape, rows, counts)
+        release_devices(self, mine)
         self.queues.charge_tasks(mine, -1)
         self.write(self.promise, mine, -1)
 
@@ -231,6 +239,7 @@ class Session:
             return
         lasting = None if self.reservation is None else self.reservation.lasting[gone]
         self.ledger.vacate(table.shape[gone], table.node[gone], lasting)
+        vacate_devices(self, gone)
         if len(self.budgets) and len(budgeted := gone[table.budget[gone] >= 0]):
             used = np.bincount(table.budget[budgeted], minlength=len(self.budgets))
             self.write(self.budgets, np.arange(len(used)), self.budgets - used)
@@ -251,16 +260,6 @@ class Session:
             for loser in losers.tolist():
                 self.reasons[loser] = Reason(Code.FULL, f"{name} took over the place that was promised to it")
             self.log.append(Waiting(losers))
-
-    def fence_off(self, nodes: Int, gang: int) -> None:
-        """Close nodes to all gangs but one."""
-        self.fenced_for.add(gang)
-        self.write(self.fence, nodes, gang + 1)
-
-    def _unfence(self, gangs: Int) -> None:
-        for gang in self.fenced_for.intersection(gangs.tolist()) if self.fenced_for else ():
-            mine = np.flatnonzero(self.fence == gang + 1)
-            self.write(self.fence, mine, 0)
 
     def once(self, key: object, answer: Callable[[], T], *, static: bool = False) -> T:
         """Return an answer, worked out once for the present state of the books (static: for any state)."""

@@ -19,13 +19,20 @@ def waiting_units(session: Session, policy: Policy) -> Units:
 
 def asked_of_all(session: Session, units: Units) -> Int:
     """Return [unit, resource]: what each unit asks for."""
-    return session.once(("asks of all", id(units)), lambda: asks(session, units), static=True)
+    snapshot = session.snapshot
+    return session.once(("asks of all", id(units)), lambda: asks(session, units, snapshot.requests), static=True)
 
 
 def asked(session: Session, units: Units) -> Int:
-    """Return [unit, resource]: what each unit asks for, on the resources of the queue table."""
-    columns = session.snapshot.queues.columns
-    return session.once(("asks", id(units)), lambda: asked_of_all(session, units)[:, columns], static=True)
+    """Return [unit, resource]: what queues count for each unit, on the resources of the queue table."""
+    snapshot = session.snapshot
+
+    def answer() -> Int:
+        same = snapshot.charges is snapshot.requests
+        every = asked_of_all(session, units) if same else asks(session, units, snapshot.charges)
+        return every[:, snapshot.queues.columns]
+
+    return session.once(("asks", id(units)), answer, static=True)
 
 
 def take_turns(session: Session, policy: Policy, units: Units, only: Bool) -> Turns:

@@ -42,6 +42,9 @@ def reserve(session: Session, policy: Policy, unit: Unit) -> bool:
     session.ledger.reserve(
         (table.shape[gone], table.node[gone]), [(int(shape[entry.tasks[0]]), entry.nodes) for entry in places]
     )
+    if session.devices is not None:
+        places_of = [(int(shape[entry.tasks[0]]), entry.nodes) for entry in places]
+        session.devices.keep(np.unique(np.concatenate([where for _, where in places_of])), places_of)
     session.reservation = reservation
     minutes = (reservation.start - session.snapshot.now) / 60
     what = "a place is" if len(unit.tasks) == 1 else f"{len(unit.tasks)} places are"
@@ -59,6 +62,8 @@ def withdraw(session: Session, policy: Policy) -> None:
         return
     session.reservation = None
     session.ledger.unreserve()
+    if session.devices is not None:
+        session.devices.forget()
     units = waiting_units(session, policy)
     open_ = none_of(units, (session.place >= 0) | (session.disputed > 0)) & (units.gang != reservation.gang)
     open_[list(units.holds)] = False

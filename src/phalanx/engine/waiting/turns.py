@@ -139,13 +139,13 @@ def _lines(order: Int, leaves: Int) -> dict[int, Int]:
     return {leaf: part for leaf, part in zip(found.tolist(), parts, strict=True) if leaf >= 0}
 
 
-def asks(session: Session, units: Units) -> Int:
-    """Return what each unit asks for, [unit, resource], of all resources."""
+def asks(session: Session, units: Units, each_shape: Int) -> Int:
+    """Return [unit, resource]: what each unit asks for, given [shape, resource]."""
     snapshot, shapes = session.snapshot, session.snapshot.tasks.shape[units.rows]
     total = np.zeros((len(units), len(snapshot.axis)), np.int64, order="F")
     running = np.zeros(len(shapes) + 1, np.int64)
     # A loop over resources: sums along one column are quick.
-    for column, each in enumerate(snapshot.requests.T):
+    for column, each in enumerate(each_shape.T):
         # Differences of a running sum: right even where the sum over all units wraps.
         np.cumsum(each[shapes], out=running[1:])
         total[:, column] = running[units.first + units.count] - running[units.first]

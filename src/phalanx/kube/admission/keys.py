@@ -1,8 +1,10 @@
 """Keys under `phalanx.dev/` on pods, templates of pods and namespaces, checked when somebody applies them."""
 
+from phalanx.dialects.core.parts import DEVICES, DEVICES_ALLOWED, FRACTION, FRACTION_ALLOWED, ONE_OF_THEM
 from phalanx.dialects.mistakes import NAME, NAME_ALLOWED, NAME_MAX
 from phalanx.dialects.native.annotations import COUNT, COUNT_ALLOWED, COUNT_MAX, FLAGS, LEVEL, LEVEL_ALLOWED
 from phalanx.dialects.native.device_wishes import MEMORY, MEMORY_ALLOWED, MODELS, MODELS_ALLOWED
+from phalanx.dialects.native.parts import GROUPS, GROUPS_ALLOWED
 from phalanx.dialects.timestamps import DURATION_ALLOWED
 from phalanx.kube.admission import names, templates
 from phalanx.kube.admission.document import SCHEDULER_NAMES, Document, Rule, matched, nothing_wrong, validating
@@ -10,6 +12,9 @@ from phalanx.kube.admission.durations import seconds
 from phalanx.kube.admission.expressions import choice, listed, pattern, shown, text
 from phalanx.model.keys import (
     GANG,
+    GPU_DEVICES,
+    GPU_FRACTION,
+    GPU_MEMORY,
     KEYS,
     MAXIMUM,
     MINIMUM,
@@ -33,6 +38,9 @@ _ALLOWED = {
     Value.SPAN: (DURATION_ALLOWED, f"{seconds('v')} >= 0.0"),
     Value.FLAG: (", ".join(FLAGS), f"v in {listed(FLAGS)}"),
     Value.LEVEL: (LEVEL_ALLOWED, f"v.matches({pattern(LEVEL.pattern)})"),
+    Value.FRACTION: (FRACTION_ALLOWED, f"v.matches({pattern(FRACTION.pattern)})"),
+    Value.DEVICE_COUNT: (DEVICES_ALLOWED, f"v.matches({pattern(DEVICES.pattern)})"),
+    Value.GROUPS: (GROUPS_ALLOWED, f"v.matches({pattern(GROUPS.pattern)})"),
     Value.MODELS: (MODELS_ALLOWED, f"v.matches({pattern(MODELS.pattern)})"),
     Value.MEMORY: (MEMORY_ALLOWED, f"v.matches({pattern(MEMORY.pattern)})"),
 }
@@ -180,7 +188,13 @@ def _together() -> list[tuple[str, str]]:
     count = templates.count()
     parts = text(f"; the parts of a gang of several objects are named with {SUBGROUP}")
     most = [f"string({minimum})", "', allowed is at most '", templates.COUNT_FIELD, "', which is '", f"string({count})"]
+    fraction, memory, devices = (f"{text(key)} in a" for key in (GPU_FRACTION, GPU_MEMORY, GPU_DEVICES))
     return [
+        (f"{fraction} && {memory}", _of(GPU_FRACTION, text(f"contradicts {annotation(GPU_MEMORY)}: {ONE_OF_THEM}"))),
+        (
+            f"{devices} && !({fraction}) && !({memory})",
+            _of(GPU_DEVICES, text(f"means nothing without {annotation(GPU_FRACTION)} or {annotation(GPU_MEMORY)}")),
+        ),
         (f"{has[GANG]} && !({has[MINIMUM]})", _of(MINIMUM, text("required with a gang, missing"))),
         (
             f"{has[MINIMUM]} && {has[MAXIMUM]} && {maximum} < {minimum}",

@@ -1,0 +1,152 @@
+"""SharedDevices: tasks that ask for a part of a GPU share one, and never more of it than there is."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from phalanx.engine.plugin import UNLIMITED, Plugin
+from phalanx.engine.session.column import Column
+from phalanx.engine.session.devices import WHOLE_DEVICES, whole_devices
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
+from phalanx.engine.session.taking import offered, with_own_devices
+from phalanx.model.axis import MEMORY, Float, Int
+from phalanx.model.quantity import QuantityError, capacity, written
+from phalanx.model.queue import Placement
+from phalanx.model.sharing import MIB, RESOURCE, WHOLE, Part, Sharing, levels
+from phalanx.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class SharedDevices(Plugin):
+    """Count how many copies fit on devices that are shared, and on those that may be; of whole ones what is left.
+
+    A node on which a copy joins others on a device scores 1, one on which it would break into a whole device 0.
+    """
+
+    #: Tightest device first, or emptiest first. A queue's own word comes before it.
+    placement: Placement = "pack"
+    #: Memory of a device where its node does not say it; 0: requests by memory find no room there.
+    assumed_memory: str = "0"
+    name: ClassVar[str] = "shared_devices"
+    reads: ClassVar[tuple[str, ...]] = ("requests", "part")
+
+    def __post_init__(self) -> None:
+        try:
+            capacity(self.assumed_memory, MEMORY)
+        except QuantityError as error:
+            raise ValueError(f"assumedMemory: {error}") from None
+
+    def sharing(self) -> Sharing:
+        """Return how parts are put on devices."""
+        return Sharing(capacity(self.assumed_memory, MEMORY), self.placement)
+
+    def columns(self, snapshot: Snapshot) -> Sequence[Column]:
+        """Return the devices that nobody shares, where somebody shares or wants to."""
+        return () if snapshot.shared is None else (whole_devices(snapshot),)
+
+    def room(self, session: Session, request: Request) -> Int | None:
+        """Return how many copies fit; where nobody shares any device there is nothing to say."""
+        if session.devices is None:
+            return None
+        if session.devices.parts[request.shape] is not None:
+            return with_own_devices(session, request.gang, lambda: _room(session, request))
+        ask = _asked(session, request)
+        if not ask:
+            return None
+        wholes = with_own_devices(session, request.gang, lambda: session.spare(request, 0, WHOLE_DEVICES))
+        return np.asarray(np.maximum(wholes // ask, 0), np.int64)
+
+    def ceiling(self, session: Session, request: Request) -> Int:
+        """Return how many copies the devices hold if nobody else is there."""
+        snapshot, books = session.snapshot, session.devices
+        if books is None:
+            return np.full(len(snapshot.nodes), UNLIMITED, np.int64)
+        whole = session.ledger.books(WHOLE_DEVICES).column.capacity[:, 0] + books.table.stray
+        if books.parts[request.shape] is None:
+            ask = _asked(session, request)
+            return whole // ask if ask else np.full(len(snapshot.nodes), UNLIMITED, np.int64)
+        offers = books.empty(request.shape)
+        return offers.room(offers.copies)
+
+    def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
+        """Count nodes without devices for it, with devices too small for it, and with too little left."""
+        books = session.devices
+        assert books is not None
+        part = books.parts[request.shape]
+        if part is None:
+            return [(len(nodes), f"short of {RESOURCE} that nobody shares")]
+        counts: Counter[str] = Counter()
+        empty = books.empty(request.shape)
+        large = empty.room(empty.copies) > 0
+        table, most = books.table, _spare_parts(session, request)
+        # A loop over the nodes that refuse, only to explain it.
+        for node in nodes.tolist():
+            rows = slice(table.first[node], table.first[node + 1])
+            counts[_why(part, table.memory[rows], most[rows], large=bool(large[node]))] += 1
+        return [(count, text) for text, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+
+    def limits(self, session: Session, request: Request, nodes: Int) -> str:
+        """Say what bounds the copies on nodes that take some."""
+        del nodes
+        books = session.devices
+        part = books.parts[request.shape] if books is not None else None
+        return (
+            f"short of {RESOURCE} with {_said(part)} left" if part is not None else f"{RESOURCE} are shared by others"
+        )
+
+    def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float | None:
+        """Return 1 where the next copy joins others on their devices, else 0."""
+        if session.devices is None or session.devices.parts[request.shape] is None:
+            return None
+        key = ("beside others", request.shape, session.view(request))
+        beside = session.once(key, lambda: with_own_devices(session, request.gang, lambda: _beside(session, request)))
+        return np.asarray(copies < beside[nodes], np.float64)
+
+
+def _asked(session: Session, request: Request) -> int:
+    """Return how many whole devices a copy asks for."""
+    return int(session.ledger.books(WHOLE_DEVICES).column.footprint[request.shape, 0])
+
+
+def _room(session: Session, request: Request) -> Int:
+    offers = offered(session, request)
+    return offers.room(offers.copies)
+
+
+def _beside(session: Session, request: Request) -> Int:
+    """Return [node]: how many copies fit on devices that others share already."""
+    offers = offered(session, request)
+    return offers.room(np.where(offers.opens, 0, offers.copies))
+
+
+def _spare_parts(session: Session, request: Request) -> Int:
+    """Return [device]: what is left of it for this request."""
+    offers = offered(session, request)
+    return np.where(offers.opens & (offers.wholes[offers.owner] == 0), 0, offers.spare)
+
+
+def _why(part: Part, memory: Int, spare: Int, *, large: bool) -> str:
+    """Say why a node has no room for a part."""
+    if not len(memory):
+        return f"without {RESOURCE}"
+    if not large and part.memory:
+        largest = int(memory.max())
+        if not largest:
+            return f"on which the memory of {RESOURCE} is not known"
+        return f"too small in {RESOURCE} ({_said(part)} asked, largest {written(largest * MIB, MEMORY)})"
+    if not large:
+        return f"with fewer than {part.devices} {RESOURCE} to share"
+    best = int(np.argmax(spare * (WHOLE if part.memory else 1) // np.maximum(levels(part, memory), 1)))
+    left = int(spare[best]) // WHOLE * MIB if part.memory else int(spare[best]) // max(int(memory[best]), 1)
+    most = written(left, MEMORY) if part.memory else written(left, RESOURCE)
+    return f"short of {RESOURCE} with {_said(part)} left (most left of one: {most})"
+
+
+def _said(part: Part) -> str:
+    """Return what is asked of each device."""
+    each = written(part.memory, MEMORY) if part.memory else f"{part.milli / WHOLE:g}"
+    return each if part.devices == 1 else f"{each} on each of {part.devices}"

@@ -1,0 +1,27 @@
+"""Fences: nodes that are kept for one gang, so that nobody else gets a place there."""
+
+import numpy as np
+
+from phalanx.engine.session.journal import Journal
+from phalanx.model.axis import Int
+
+
+class Fences:
+    """Which node is fenced off for whom. Every change is in the journal."""
+
+    def __init__(self, nodes: int, journal: Journal) -> None:
+        self._journal = journal
+        #: [node]: the gang that it is fenced off for, as its row plus one; 0: for nobody.
+        self.of_node: Int = np.zeros(nodes, np.int64)
+        #: Gangs for which nodes are fenced off, or were before a rollback.
+        self.gangs: set[int] = set()
+
+    def put(self, nodes: Int, gang: int) -> None:
+        """Close nodes to all gangs but one."""
+        self.gangs.add(gang)
+        self._journal.write(self.of_node, nodes, gang + 1)
+
+    def lift(self, gangs: Int) -> None:
+        """Open the nodes that were kept for these gangs."""
+        for gang in self.gangs.intersection(gangs.tolist()) if self.gangs else ():
+            self._journal.write(self.of_node, np.flatnonzero(self.of_node == gang + 1), 0)

@@ -1,0 +1,129 @@
+"""Parts: how many copies of a part fit on the devices of some nodes, and on which devices they go.
+
+Free functions over arrays. Devices stand node by node; `starts` has where those of each node begin, and where the last
+ones end.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from phalanx.engine.session.rows import steps
+from phalanx.model.axis import Bool, Int
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What some nodes offer to copies of one part, each of which takes as much of so many devices."""
+
+    starts: Int
+    #: [device]: the node's place among these nodes.
+    owner: Int
+    #: [device]: what is left of it; what a copy takes of it; whether nobody shares it yet.
+    spare: Int
+    cost: Int
+    opens: Bool
+    #: [node]: how many devices that nobody shares may be shared from now on.
+    wholes: Int
+    #: A copy takes part of so many devices.
+    devices: int
+
+    @property
+    def copies(self) -> Int:
+        """Return how many copies each device takes. Of those that nobody shares the first ones are for it."""
+        fits = self.spare // self.cost
+        opening = self.opens & (fits > 0)
+        if not opening.any():
+            return fits
+        rank = np.cumsum(opening)
+        before = np.concatenate([[0], rank])[self.starts[:-1]]
+        return np.where(opening & (rank - before[self.owner] > self.wholes[self.owner]), 0, fits)
+
+    def sums(self, values: Int) -> Int:
+        """Return [node]: the sum over its devices."""
+        total = np.concatenate([[0], np.cumsum(values)])
+        return np.asarray(total[self.starts[1:]] - total[self.starts[:-1]], np.int64)
+
+    def room(self, fits: Int) -> Int:
+        """Return [node]: how many copies fit, where each device takes so many."""
+        most = self.sums(fits)
+        if self.devices == 1:
+            return most
+        # Of m copies each has different devices, so a device serves at most m of them. More never fit where m do not.
+        low, high = np.zeros(len(most), np.int64), most // self.devices
+        while (low < high).any():
+            middle = (low + high + 1) // 2
+            enough = self.sums(np.minimum(fits, middle[self.owner])) >= middle * self.devices
+            low, high = np.where(enough, middle, low), np.where(enough, high, middle - 1)
+        return low
+
+
+def chosen(offers: Offers, counts: Int, *, spread: bool) -> Int:
+    """Return [entry, device]: the devices of so many copies per node, node by node, as if they came one by one.
+
+    Tightest first: the fullest device that has room, and one that nobody shares only if there is no other. Spread:
+    the emptiest one.
+    """
+    if offers.devices == 1:
+        return _single(offers, counts, spread=spread)[:, None]
+    return _several(offers, counts, spread=spread)
+
+
+def _single(offers: Offers, counts: Int, *, spread: bool) -> Int:
+    fits = np.minimum(offers.copies, counts[offers.owner])
+    device, copy = steps(fits)
+    left = offers.spare[device]
+    if spread:
+        order = np.lexsort([device, copy * offers.cost[device] - left, offers.owner[device]])
+    else:
+        order = np.lexsort([device, left, offers.opens[device], offers.owner[device]])
+    device = device[order]
+    rank = _rank(offers.owner[device], np.ones(len(device), np.bool_), len(counts))
+    return device[rank < counts[offers.owner[device]]]
+
+
+def _several(offers: Offers, counts: Int, *, spread: bool) -> Int:
+    """Take copy after copy on all nodes at once; of one node there are at most a few."""
+    found = np.full((int(counts.sum()), offers.devices), -1)
+    begin = np.cumsum(counts) - counts
+    # A loop over the copies of one node, never over nodes.
+    for turn in range(int(counts.max(initial=0))):
+        picked = _next(offers, spread=spread)
+        picked = picked[(counts > turn)[offers.owner[picked]]]
+        owner = offers.owner[picked]
+        where = np.flatnonzero(counts > turn)
+        found[begin[where] + turn] = picked.reshape(-1, offers.devices)
+        spare, opens = offers.spare.copy(), offers.opens.copy()
+        opened = np.bincount(owner[opens[picked]], minlength=len(counts))
+        spare[picked] -= offers.cost[picked]
+        opens[picked] = False
+        offers = replace(offers, spare=spare, opens=opens, wholes=offers.wholes - opened)
+    return found
+
+
+def _next(offers: Offers, *, spread: bool) -> Int:
+    """Return the devices of the next copy on each node that has room for one, node by node.
+
+    The tightest ones, as far as that costs the node no other copy: a copy needs different devices, so those of which
+    fewer are left than copies fit must not be used up beside each other.
+    """
+    fits = offers.copies
+    room = offers.room(fits)
+    able = (fits > 0) & (room > 0)[offers.owner]
+    light = able & (fits < room[offers.owner])
+    heavy = offers.sums((able & ~light).astype(np.int64))
+    most = offers.sums(np.where(light, fits, 0)) + (heavy - offers.devices) * (room - 1)
+    keys = [-offers.spare] if spread else [offers.spare, offers.opens]
+    order = np.lexsort([np.arange(len(fits)), *keys, offers.owner])
+    order = order[able[order]]
+    owner = offers.owner[order]
+    allowed = ~light[order] | (_rank(owner, light[order], len(room)) < most[owner])
+    order, owner = order[allowed], owner[allowed]
+    return order[_rank(owner, np.ones(len(order), np.bool_), len(room)) < offers.devices]
+
+
+def _rank(owner: Int, counts: Bool, nodes: int) -> Int:
+    """Return how many entries of the same node that count stand before each entry; entries stand node by node."""
+    before: Int = np.cumsum(counts) - counts
+    first = np.searchsorted(owner, np.arange(nodes))
+    return np.asarray(before - np.append(before, 0)[first][owner], np.int64)

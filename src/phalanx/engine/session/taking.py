@@ -1,0 +1,100 @@
+"""Taking: which devices the tasks of a placement share. The filter said how many copies fit; here each gets its own."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from phalanx.engine.session.devices import WHOLE_DEVICES, Devices
+from phalanx.engine.session.parts import Offers
+from phalanx.engine.session.request import Request, When
+from phalanx.engine.session.rows import distinct
+from phalanx.model.axis import Int
+from phalanx.model.sharing import NOWHERE, Sharing
+
+if TYPE_CHECKING:
+    from phalanx.engine.session.session import Session
+
+T = TypeVar("T")
+
+
+def offered(session: "Session", request: Request) -> Offers:
+    """Return what all nodes offer to copies of a request for parts."""
+    assert session.devices is not None
+    wholes = session.spare(request, 0, WHOLE_DEVICES)
+    return session.devices.offers(request.shape, request.when, wholes, beside=request.beside)
+
+
+def take_devices(session: "Session", request: Request, tasks: Int, nodes: Int, given: Int | None) -> Int | None:
+    """Take the devices of tasks of one shape, rather those that were promised to them; return [entry, device].
+
+    `given`: these and no others, without a question.
+    """
+    books, shape = session.devices, request.shape
+    if books is None or books.parts[shape] is None:
+        return None
+    wished = None
+    if len(tasks):
+        before = books.tasks[tasks]
+        there = (before[:, 0] != NOWHERE).all() and (books.table.node[before[:, 0]] == nodes).all()
+        wished = before if there else None
+    spread = None if request.placement is None else request.placement == "spread"
+
+    def found() -> Int:
+        wholes = session.spare(request, 0, WHOLE_DEVICES)
+        return books.place(shape, request.when, nodes, wholes, wished, spread, beside=request.beside)
+
+    devices = with_own_devices(session, request.gang, found) if given is None else given
+    (books.promise if request.when is When.LATER else books.occupy)(shape, devices)
+    if len(tasks):
+        rows = np.full((len(tasks), books.tasks.shape[1]), NOWHERE)
+        rows[:, : devices.shape[1]] = devices
+        session.write(books.tasks, tasks, rows)
+    return devices
+
+
+def with_own_devices(session: "Session", gang: int, answer: Callable[[], T]) -> T:
+    """Return an answer for which the devices that are promised to a gang, and not in use by this plan, are free."""
+    tasks = session.promised_tasks(gang)
+    tasks = tasks[session.place[tasks] < 0]
+    shapes = session.snapshot.tasks.shape[tasks].tolist()
+    if session.devices is None or all(session.devices.parts[shape] is None for shape in shapes):
+        return answer()
+    start = session.checkpoint()
+    session.drop_promise(tasks)
+    found = answer()
+    session.rollback(start)
+    return found
+
+
+def release_devices(session: "Session", tasks: Int) -> None:
+    """Give back the devices that are promised to these tasks."""
+    if session.devices is not None:
+        shapes = session.snapshot.tasks.shape[tasks]
+        # A loop over the shapes of one unit, or of those that land together.
+        for shape in distinct(shapes).tolist():
+            session.devices.release(shape, tasks[shapes == shape])
+
+
+def vacate_devices(session: "Session", running: Int) -> None:
+    """Let tasks of the running table leave the devices that they share."""
+    if session.devices is not None:
+        session.devices.vacate(session.snapshot.running.shape[running], running)
+
+
+def open_devices(session: "Session", sharing: Sharing | None, promised: Int) -> Devices | None:
+    """Open the books of devices, where some are shared. Promises that name none, or one that is gone, get others."""
+    if session.snapshot.shared is None or sharing is None:
+        return None
+    spread = sharing.placement == "spread"
+    books = session.devices = Devices(session.snapshot, session.journal, session.ledger, spread=spread)
+    # A loop over promises of parts as the cycle began, which are few; most name their devices.
+    for task in promised.tolist():
+        shape, row = int(session.snapshot.tasks.shape[task]), np.array([task])
+        if books.parts[shape] is None or books.tasks[task, 0] != NOWHERE:
+            continue
+        request, node = Request(shape, when=When.LATER), session.promise[row]
+        offers = books.offers(shape, When.LATER, session.spare(request, 0, WHOLE_DEVICES), node, beside=False)
+        if offers.room(offers.copies)[0] > 0:
+            take_devices(session, request, row, node, None)
+    return books

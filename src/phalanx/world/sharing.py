@@ -1,0 +1,104 @@
+"""Sharing: what the parts of devices that pods ask for amount to, given the devices that there are.
+
+A pod says "20 GiB of a GPU". What that is of a GPU depends on the GPUs, so it is worked out here, and anew when nodes
+with other GPUs come or go.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from phalanx.model.axis import unit
+from phalanx.model.node import Node
+from phalanx.model.sharing import MIB, RESOURCE, WHOLE, Part, Sharing, mebibytes, milli_of
+from phalanx.model.task import Hold, Shape, State, Task
+
+#: On a real cluster somebody must keep the kubelet and other schedulers from giving a shared device to another pod.
+NO_RESERVATION = (
+    "parts of a GPU are not given out on a cluster by this version, which does not reserve the GPU there; "
+    "plan -f and simulate place it"
+)
+NO_PLUGIN = "parts of a GPU are given out only with the plugin shared_devices, which the policy does not have"
+
+
+class Sharings:
+    """Knows whether devices are shared, and which sizes there are."""
+
+    def __init__(self) -> None:
+        self.setting: Sharing | None = None
+        self._why = NO_RESERVATION
+        #: MiB of the devices of all nodes; of those that do not say, 0.
+        self._memories: Counter[int] = Counter()
+        #: What the shapes in use were worked out with.
+        self._sizes: tuple[int, ...] = ()
+        self._stale = False
+        self._known: dict[tuple[Shape, Part], Shape] = {}
+
+    def set(self, setting: Sharing | None, why: str) -> None:
+        """Say whether devices are shared, when the policy changes; None: not, and this is why who asks is held."""
+        if (setting, why) != (self.setting, self._why):
+            self.setting, self._why, self._stale = setting, why, True
+
+    def see(self, before: Node | None, now: Node | None) -> None:
+        """Take note of the devices of a node; None: it was not there, or is gone."""
+        if before is not None:
+            self._memories.subtract(_memories(before))
+        if now is not None:
+            self._memories.update(_memories(now))
+
+    def outdated(self, tasks: Mapping[str, Task]) -> list[Task]:
+        """Return, once, the tasks whose parts amount to something else now; nobody unless devices or policy changed."""
+        if not self._changed():
+            return []
+        return [task for task in tasks.values() if task.part is not None and self.sized(task) != task]
+
+    def _changed(self) -> bool:
+        default = 0 if self.setting is None else self.setting.memory // MIB
+        sizes = tuple(sorted({memory or default for memory, count in self._memories.items() if count > 0} - {0}))
+        found, self._stale = self._stale or sizes != self._sizes, False
+        self._sizes = sizes
+        if found:
+            self._known.clear()
+        return found
+
+    def sized(self, task: Task) -> Task:
+        """Return a task with the shape that its part gives it; held, where parts are not given out."""
+        if task.part is None:
+            return task
+        hold = task.hold
+        if hold is not None and hold.message in {NO_RESERVATION, NO_PLUGIN}:
+            hold = None
+        if self.setting is None and hold is None and task.ours and task.state is State.PENDING:
+            hold = Hold(task.part_field, self._why)
+        key = (task.shape, task.part)
+        shape = self._known.get(key)
+        if shape is None:
+            shape = self._known[key] = self._shape(*key)
+        return task if shape == task.shape and hold == task.hold else replace(task, shape=shape, hold=hold)
+
+    def _shape(self, shape: Shape, part: Part) -> Shape:
+        amounts = {name: amount for name, amount in shape.requests if name != RESOURCE}
+        if self.setting is None:
+            # What reserves the device on the node counts for it.
+            return replace(shape, requests=tuple(sorted(amounts.items())), part=None, counted=0)
+        least, most = self._bounds(part)
+        if least:
+            amounts[RESOURCE] = least * part.devices
+        counted = most * part.devices if most != least else 0
+        return replace(shape, requests=tuple(sorted(amounts.items())), part=part, counted=counted)
+
+    def _bounds(self, part: Part) -> tuple[int, int]:
+        """Return the least and the most that a part may be of a device, in the resource's smallest unit."""
+        assert unit(RESOURCE) == WHOLE
+        if not part.memory:
+            return part.milli, part.milli
+        serving = [memory for memory in self._sizes if memory >= mebibytes(part.memory)]
+        if not serving:
+            return 0, 0
+        return max(WHOLE * mebibytes(part.memory) // serving[-1], 1), milli_of(part, serving[0])
+
+
+def _memories(node: Node) -> tuple[int, ...]:
+    """Return the MiB of each size of device that a node has."""
+    described = {one.memory // MIB for one in node.devices if one.resource == RESOURCE}
+    return tuple(sorted(described or ({0} if node.allocatable.get(RESOURCE) else set())))
