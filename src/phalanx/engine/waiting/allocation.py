@@ -1,6 +1,8 @@
 """Allocation: one pass over waiting units, in which each is placed in free space or told why not."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -42,7 +44,10 @@ class Allocation:
         # Whether a gang grows depends on whether its minimum was placed, so only what has no growth is decided in bulk.
         single = (gangs.count[units.gang] == 1) | units.growth
         self._bulk = (self._kinds != ALONE) & (units.count == 1) & single
-        self._walk = Walk(session, take_turns(session, policy, units, only), self._kinds, self._hopeless, REFUSALS)
+        # Weakly: in a circle of references the session and all its arrays would stay until Python looks for garbage.
+        hopeless = WeakMethod(self._hopeless)
+        turns = take_turns(session, policy, units, only)
+        self._walk = Walk(session, turns, self._kinds, lambda: _called(hopeless), REFUSALS)
 
     def run(self) -> None:
         """Decide all of them."""
@@ -208,6 +213,12 @@ class Allocation:
         left = run[len(nodes) :]
         if len(left):
             self.tell(left, [self._explain(units.unit(int(left[0])))] * len(left))
+
+
+def _called(method: "WeakMethod[Callable[[], Bool]]") -> Bool:
+    alive = method()
+    assert alive is not None, "an allocation outlives its walk"
+    return alive()
 
 
 def place_unit(session: Session, policy: Policy, unit: Unit) -> Reason | None:
