@@ -78,9 +78,9 @@ def _wanted(session: Session) -> list[_Want]:
 
 def _own(session: Session, request: Request) -> list[tuple[int, int]]:
     """Return the columns of a request's own wish, and how many devices it asks for."""
-    wants, shape = _wanted(session), session.snapshot.shapes[request.shape]
+    shape = session.snapshot.shapes[request.shape]
     # Who shares devices gets them by name, and those serve.
-    if not wants or shape.devices is None or shape.part is not None:
+    if shape.devices is None or shape.part is not None or not (wants := _wanted(session)):
         return []
     return session.once(("own mixed devices", shape.wish), lambda: _columns_of(session, wants, shape), static=True)
 
