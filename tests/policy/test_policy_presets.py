@@ -49,11 +49,12 @@ def test_a_policy_of_nothing_written_out_loads_to_itself() -> None:
     assert parse_policy(resolved(policy), "none") == policy
 
 
-def test_only_the_baseline_warns_and_only_of_gangs() -> None:
+def test_only_the_baseline_warns_and_only_of_gangs_and_of_parts_of_gpus() -> None:
     assert {preset: warnings(load_policy(preset)) for preset in preset_names()} == {
         "default": [],
         "kai": [],
         "pod-by-pod": [
+            "without shared_devices, pods that ask for a part of a GPU are held",
             "without quota, queues get more than their limits",
             "without gang, every pod is decided alone and gangs are split",
         ],
@@ -68,6 +69,7 @@ def test_each_filter_that_is_left_out_is_warned_of_and_so_is_a_weight_without_ef
         "without device_model, the models in phalanx.dev/gpu-model are not honoured",
         "without device_memory, phalanx.dev/gpu-memory-minimum is not honoured",
         "without mixed_devices, on nodes with GPUs of several models, those that serve are not counted apart",
+        "without shared_devices, pods that ask for a part of a GPU are held",
         "without pod_anti_affinity, the required anti-affinity of running pods is not honoured",
         "without host_ports, two pods with one host port may go to one node, where the second one fails",
         "without resource_fit, nodes are given more than they have, and their kubelets refuse the pods",

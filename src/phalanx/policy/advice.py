@@ -11,6 +11,7 @@ _UNHONOURED = {
     "device_model": "the models in phalanx.dev/gpu-model are not honoured",
     "device_memory": "phalanx.dev/gpu-memory-minimum is not honoured",
     "mixed_devices": "on nodes with GPUs of several models, those that serve are not counted apart",
+    "shared_devices": "pods that ask for a part of a GPU are held",
     "pod_anti_affinity": "the required anti-affinity of running pods is not honoured",
     "host_ports": "two pods with one host port may go to one node, where the second one fails",
     "resource_fit": "nodes are given more than they have, and their kubelets refuse the pods",
