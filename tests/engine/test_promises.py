@@ -24,6 +24,7 @@ from phalanx.model.events import Event, NamespaceSeen, NodeGone, NodeSeen, TaskG
 from phalanx.model.gang import Membership
 from phalanx.model.node import Node
 from phalanx.model.plan import Bind, Code, Plan
+from phalanx.model.running import RunningTable
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Shape, State, Task
 from phalanx.policy.load import load_policy
@@ -170,7 +171,12 @@ def assert_same(one: object, other: object) -> None:
     """Compare two snapshots field by field, arrays by value."""
     for field, known in type(one).__dataclass_fields__.items():  # type: ignore[attr-defined]
         left, right = getattr(one, field), getattr(other, field)
-        if field.endswith("_since"):
+        if field == "broken_since":
+            # That a gang lost members it had is memory too. A gang that reaches its minimum lost none.
+            for table in (one, other):
+                assert isinstance(table, RunningTable)
+                assert np.isinf(table.broken_since[table.count >= table.minimum]).all()
+        elif field.endswith("_since"):
             # When a state was first seen is memory; that it holds is not.
             np.testing.assert_array_equal(np.isfinite(left), np.isfinite(right), err_msg=field)
         elif isinstance(left, np.ndarray):
