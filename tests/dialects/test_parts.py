@@ -19,9 +19,10 @@ def seen(
     node: str | None = None,
     gpus: str | None = None,
     labels: dict[str, str] | None = None,
+    scheduler: str = "phalanx",
 ) -> TaskSeen | Refused:
     limits = {"cpu": "1"} if gpus is None else {"nvidia.com/gpu": gpus}
-    spec: dict[str, Any] = {"schedulerName": "phalanx", "containers": [{"name": "a", "resources": {"limits": limits}}]}
+    spec: dict[str, Any] = {"schedulerName": scheduler, "containers": [{"name": "a", "resources": {"limits": limits}}]}
     metadata = {"name": "p", "uid": "p", "annotations": annotations, "labels": labels or {}}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec | ({"nodeName": node} if node else {})}
     event = read(pod, ["phalanx"])
@@ -122,3 +123,9 @@ def test_an_id_of_a_group_that_cannot_be_one_holds_the_pod() -> None:
         str(found.hold)
         == f"{FIELD(f'{OURS}group')}: found '0,', allowed is ids with commas between them, such as 0 or 0,1"
     )
+
+
+def test_a_pod_that_reserves_a_gpu_for_others_names_their_group() -> None:
+    """In KAI it holds the whole device, so that the kubelet gives it to nobody else."""
+    found = task({}, node="n1", gpus="1", labels={"runai-gpu-group": "f3"}, scheduler="default-scheduler")
+    assert (found.part, found.groups, found.ours) == (None, ("f3",), False)

@@ -266,6 +266,21 @@ def test_groups_of_another_scheduler_keep_their_ids_and_more_of_them_than_gpus_l
     )
 
 
+def test_a_pod_that_reserves_a_gpu_for_those_who_share_it_takes_none_beside_them() -> None:
+    """A cluster of KAI's as files: the reservation pod has the whole GPU, and stands for its group."""
+    stage = Stage(
+        """
+        node n1 gpu=2
+        pod  a scheduler=kai gpu-fraction=0.5 gpu-group=f3 on=n1
+        pod  reservation scheduler=kai gpu=1 on=n1
+        pod  w gpu=1 created=1s
+        pod  b gpu-fraction=0.5 created=2s
+        """
+    )
+    stage.change("reservation", groups=("f3",))
+    stage.check("2s", "bind w n1\nbind b n1 nvidia.com/gpu=f3")
+
+
 def test_a_wish_for_a_model_holds_for_the_very_gpu_that_is_shared() -> None:
     check(
         """

@@ -50,7 +50,8 @@ class Sharings:
         """Return, once, the tasks whose parts amount to something else now; nobody unless devices or policy changed."""
         if not self._changed():
             return []
-        return [task for task in tasks.values() if task.part is not None and self.sized(task) != task]
+        found = (task for task in tasks.values() if task.part is not None or task.groups)
+        return [task for task in found if self.sized(task) != task]
 
     def _changed(self) -> bool:
         default = 0 if self.setting is None else self.setting.memory // MIB
@@ -64,7 +65,7 @@ class Sharings:
     def sized(self, task: Task) -> Task:
         """Return a task with the shape that its part gives it; held, where parts are not given out."""
         if task.part is None:
-            return task
+            return self._reserving(task) if task.groups else task
         hold = task.hold
         if hold is not None and hold.message in {NO_RESERVATION, NO_PLUGIN}:
             hold = None
@@ -75,6 +76,13 @@ class Sharings:
         if shape is None:
             shape = self._known[key] = self._shape(*key)
         return task if shape == task.shape and hold == task.hold else replace(task, shape=shape, hold=hold)
+
+    def _reserving(self, task: Task) -> Task:
+        """Return a pod that keeps a device from the kubelet for those who share it: they count, not the pod as well."""
+        if self.setting is None:
+            return task
+        amounts = tuple(pair for pair in task.shape.requests if pair[0] != RESOURCE)
+        return replace(task, shape=replace(task.shape, requests=amounts))
 
     def _shape(self, shape: Shape, part: Part) -> Shape:
         amounts = {name: amount for name, amount in shape.requests if name != RESOURCE}

@@ -75,7 +75,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         expected_runtime=wishes.expected_runtime,
         part=asked.part if asked else None,
         part_field=asked.field if asked else "",
-        groups=next((said for ask in table.groups if (said := ask(pod))), ()) if asked else (),
+        groups=next((said for ask in table.groups if (said := ask(pod))), ()) if asked or not ours else (),
         hold=mistakes.first or (_hold(pod, state, membership, table) if ours else None),
     )
 
