@@ -71,7 +71,9 @@ class Rig:
         patience = [f"{STALL}={stall}"] if stall is not None else []
         # One that has only just started is deaf to the signal that asks for its books; it would end it otherwise.
         deaf = ["/bin/sh", "-c", "trap '' USR1; exec env \"$@\"", "sh"]
-        module = [*deaf, *patience, sys.executable, "-m", "tests.faults.open_books", str(books)]
+        # pytest finds `tests` by its own settings, a process elsewhere does not.
+        found = f"PYTHONPATH={Path(__file__).parents[2]}"
+        module = [*deaf, *patience, found, sys.executable, "-m", "tests.faults.open_books", str(books)]
         self.processes.start(name, [*module, *run, *(words or _LEASE_WORDS)])
 
     def create(self, objects: Iterable[Manifest]) -> list[Manifest]:

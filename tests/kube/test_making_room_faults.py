@@ -130,7 +130,8 @@ def test_whoever_could_evict_the_beneficiary_takes_its_place_over_though_the_sch
     rig.wait(lambda: on_nodes(rig) == ["newcomer"], "the newcomer to have its place")
     rig.wait(lambda: nominated(rig) == {}, "the nominations to be released")
     assert bind_order(rig)[2:] == ["newcomer"]
-    assert told(rig, "NominationGivenUp").keys() == {"high-0"}
+    # Events are written after what they tell of.
+    rig.wait(lambda: told(rig, "NominationGivenUp").keys() == {"high-0"}, "a word on the nomination")
 
 
 def die_between_eviction_and_bind(rig: Rig, proxy: FaultyProxy) -> None:
