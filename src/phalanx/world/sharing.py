@@ -20,6 +20,9 @@ NO_RESERVATION = (
 )
 NO_PLUGIN = "parts of a GPU are given out only with the plugin shared_devices, which the policy does not have"
 
+#: So many shapes are remembered. Pods of a template have the same one.
+_KNOWN_MAX = 4096
+
 
 class Sharings:
     """Knows whether devices are shared, and which sizes there are."""
@@ -74,6 +77,8 @@ class Sharings:
         key = (task.shape, task.part)
         shape = self._known.get(key)
         if shape is None:
+            if len(self._known) >= _KNOWN_MAX:
+                self._known.clear()
             shape = self._known[key] = self._shape(*key)
         return task if shape == task.shape and hold == task.hold else replace(task, shape=shape, hold=hold)
 
