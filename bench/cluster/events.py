@@ -106,7 +106,8 @@ def _until(seen: BoundPods | WrittenEvents, count: int, prefix: str, processes: 
 def _first_of_each(seen: BoundPods | WrittenEvents, prefix: str) -> dict[str, float]:
     """Return when each pod was seen first. Of events several may be about one pod, each with a suffix of its own."""
     found: dict[str, float] = {}
-    for name, at in list(seen.at.items()):
+    # A copy in one go: another thread writes to it meanwhile.
+    for name, at in seen.at.copy().items():
         if name.startswith(prefix):
             found.setdefault(name.partition(".")[0], at)
     return found
