@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from phalanx.kube.doctor.examine import Examination
 
 _USER = re.compile(r'\bUser "([^"]+)" cannot ')
-#: The first seconds belong to the lists and the first binds.
-START = 3.0
+#: The first seconds belong to the lists and the first binds. Whatever is forbidden is looked at sooner.
+START = 10.0
 #: Rights that were missing are looked for again so often.
 AGAIN = 5.0
 #: Whoever is forbidden something asks for a look; not more often than this.
