@@ -44,6 +44,16 @@ def test_the_example_says_who_shares_which_gpu(capsys: pytest.CaptureFixture[str
     assert found["queues"][0]["allocated"]["nvidia.com/gpu"] == "1900m"
 
 
+def test_a_person_reads_on_which_gpu_each_pod_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "-f", str(EXAMPLE)]) == 0
+    bound = [line.split("  ", 3)[1:] for line in capsys.readouterr().out.splitlines() if line.startswith("  bind")]
+    assert [" ".join(" ".join(words).split()) for words in bound] == [
+        "bind default/half 1 pod: l4-1 GPU 0",
+        "bind default/tenth 1 pod: l4-1 GPU 0",
+        "bind default/models 2 pods: l4-1 GPU 1 ×2 (models-0, models-1)",
+    ]
+
+
 def test_a_policy_that_does_not_know_parts_holds_who_asks_for_one(capsys: pytest.CaptureFixture[str]) -> None:
     found = planned(capsys, EXAMPLE, policy="pod-by-pod")
     steps = found["cycles"][0]["steps"]

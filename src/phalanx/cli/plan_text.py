@@ -103,6 +103,12 @@ def _stem(name: str) -> str:
     return name.rpartition("-")[0] or name
 
 
+def _place(step: Bind | Nominate | Release) -> str:
+    """Return the node, with the GPUs there that it shares."""
+    shared = () if isinstance(step, Release) else step.devices
+    return f"{step.node} GPU {', '.join(map(safe, shared))}" if shared else step.node
+
+
 def _row(steps: Sequence[Step]) -> tuple[str, str, str]:
     """Return word, who and what of one group."""
     first = steps[0]
@@ -116,7 +122,7 @@ def _row(steps: Sequence[Step]) -> tuple[str, str, str]:
         return "wait", who, f"{_missing(steps)}{each}  {_why(first)}"
     places = [step for step in steps if isinstance(step, Bind | Nominate | Release)]
     word, names = type(first).__name__.lower(), [place.task for place in places]
-    nodes = shown_nodes(Counter(place.node for place in places)) if len(places) > 1 else first.node
+    nodes = shown_nodes(Counter(map(_place, places))) if len(places) > 1 else _place(first)
     shown = "" if names == [who] else f"  ({_names(names)})"
     why = f"  ({safe(first.reason)})" if isinstance(first, Release) else ""
     return word, who, f"{counted(len(names), 'pod')}: {nodes}{shown}{why}"
