@@ -72,6 +72,7 @@ class Loop:
         """Decide by this policy from the next cycle on; the world keeps of the past what it wants to see."""
         self._policy = policy
         self.world.remember(policy.share.memory if policy.share is not None else None)
+        self.world.queues.read_charges(policy.charges)
         self.world.look_for_victims(wanted=policy.reads_running or policy.groups)
         if self._shares:
             self.world.sharings.set(policy.sharing, NO_PLUGIN)

@@ -82,6 +82,26 @@ def test_a_resource_nobody_had_before_appears_on_a_node(plane: ControlPlane, sta
     assert eventually("it is bound", lambda: places(plane), scheduler.log) == {"p": "n1"}
 
 
+def test_slices_of_gpus_are_given_out_by_their_own_names_and_the_next_waits_for_one(
+    plane: ControlPlane, start: Callable[..., Scheduler]
+) -> None:
+    small, large = "nvidia.com/mig-1g.10gb", "nvidia.com/mig-2g.20gb"
+    node = node_manifest("n1", gpus=0)
+    for amounts in (node["status"]["capacity"], node["status"]["allocatable"]):
+        amounts |= {small: "3", large: "1"}
+    fitting = [*(pod_manifest(f"s{number}", requests={small: "1"}) for number in range(3))]
+    create_all(plane.kubeconfig, [node, *fitting, pod_manifest("m", requests={large: "1"})])
+    scheduler = start()
+    there = dict.fromkeys(["m", "s0", "s1", "s2"], "n1")
+    eventually("four have a slice each", lambda: places(plane) == there, scheduler.log)
+    create_all(plane.kubeconfig, [pod_manifest("s3", requests={small: "1"})])
+    told = eventually("the fourth small one is told why", lambda: condition(plane, "s3"), scheduler.log)
+    assert told["message"] == f"0/1 nodes: 1 short of {small} (most free on one node: 0 of 3)"
+    delete_all(plane.kubeconfig, fitting[:1])
+    there = dict.fromkeys(["m", "s1", "s2", "s3"], "n1")
+    eventually("it has the slice of one that is gone", lambda: places(plane) == there, scheduler.log)
+
+
 def test_held_is_not_unschedulable_so_that_autoscalers_leave_it_alone(
     plane: ControlPlane, start: Callable[..., Scheduler]
 ) -> None:

@@ -14,7 +14,9 @@ NAMES = "allowed is a list of at least one scheduler name"
 ACTIONS = "allocate, backfill, consolidate, reclaim, preempt, evict_stale"
 NOTHING = "unknown argument (none is allowed here)"
 PRESETS = "default, kai, pod-by-pod"
-KEYS = "extends, schedulerNames, actions, plugins, share, search, devices"
+KEYS = "extends, schedulerNames, actions, plugins, share, search, devices, charges"
+PATTERN = "allowed is a resource such as nvidia.com/mig-<n>g.*, with at most one <n>"
+AMOUNT = "allowed is 0 to 1000000 or a fraction such as 1/7"
 STRATEGIES = "LeastAllocated, MostAllocated, RequestedToCapacityRatio, PerResource"
 
 
@@ -115,12 +117,49 @@ def test_an_argument_says_what_it_may_be(arguments: str, said: str) -> None:
         ("search: 20000", "search: found 20000, allowed is a map with steps"),
         ("search: {steps: 1.5}", "search.steps: found 1.5, allowed is a whole number from 1 to 1000000000"),
         ("share: {name: 2026-99-99}", "share.name: '2026-99-99': unknown share (allowed: quota_then_weight, weighted)"),
-        ("7: x", "7: unknown key (allowed: extends, schedulerNames, actions, plugins, share, search, devices)"),
+        ("7: x", f"7: unknown key (allowed: {KEYS})"),
     ],
 )  # fmt: skip
 def test_each_key_says_what_it_may_be(line: str, said: str) -> None:
     base = "" if line.startswith("extends") else "extends: default\n"
     assert mistakes(f"{base}{line}\n")[0] == f"my.yaml:{2 if base else 1}: {said}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("{}", "charges: found a map, allowed is a list of {resource, as, amount}"),
+        ("[a.b/c]", "charges[0]: found 'a.b/c', allowed is a map with resource, as, amount"),
+        ("[{resource: a.b/c, of: d.e/f}]", "charges[0].of: unknown key (allowed: resource, as, amount)"),
+        ("[{as: d.e/f, amount: 1}]", f"charges[0].resource: missing, {PATTERN}"),
+        ("[{resource: mig, as: d.e/f, amount: 1}]", f"charges[0].resource: found 'mig', {PATTERN}"),
+        ("[{resource: a/<n>-<n>, as: d.e/f, amount: 1}]", f"charges[0].resource: found 'a/<n>-<n>', {PATTERN}"),
+        (
+            "[{resource: a.b/c, as: d.e/*, amount: 1}]",
+            "charges[0].as: found 'd.e/*', allowed is a resource such as nvidia.com/gpu",
+        ),
+        (
+            "[{resource: a.b/c, as: gpu, amount: 1}]",
+            "charges[0].as: found 'gpu', allowed is a resource such as nvidia.com/gpu",
+        ),
+        ("[{resource: a.b/c, as: a.b/c, amount: 1}]", "charges[0].as: a.b/c counts as itself anyway"),
+        ("[{resource: a.b/c, as: d.e/f}]", f"charges[0].amount: missing, {AMOUNT}"),
+        ("[{resource: a.b/c, as: d.e/f, amount: 0.5}]", f"charges[0].amount: found 0.5, {AMOUNT}"),
+        ("[{resource: a.b/c, as: d.e/f, amount: true}]", f"charges[0].amount: found true, {AMOUNT}"),
+        ("[{resource: a.b/c, as: d.e/f, amount: 1/0}]", f"charges[0].amount: found '1/0', {AMOUNT}"),
+        ("[{resource: a.b/c, as: d.e/f, amount: <n>}]", f"charges[0].amount: found '<n>', {AMOUNT}"),
+        (
+            "[{resource: a.b/<n>g, as: d.e/f, amount: half}]",
+            f"charges[0].amount: found 'half', {AMOUNT}, <n> or <n>/7",
+        ),
+        (
+            "[{resource: a.b/c, as: d.e/f, amount: 1}, {resource: a.b/c, as: cpu, amount: 2}]",
+            "charges[1].resource: a.b/c is listed twice",
+        ),
+    ],
+)
+def test_each_line_of_what_queues_count_says_what_it_may_be(lines: str, said: str) -> None:
+    assert mistakes(f"extends: default\ncharges: {lines}\n")[0] == f"my.yaml:2: {said}"
 
 
 def test_an_unknown_plugin_gets_the_nearest_spelling_and_the_list() -> None:

@@ -47,6 +47,7 @@ def run(wish: Wish) -> None:
     now = None if wish.source.now is None else _moment(wish.source.now)
     policy = chosen(wish.policy, wish.scheduler_names)
     world = World(policy.label_keys, policy.devices)
+    world.queues.read_charges(policy.charges)
     world.remember(policy.share.memory if policy.share else None)
     if wish.source.files:
         fill(world, wish.source.files, policy)

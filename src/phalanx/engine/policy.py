@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Protocol
 
 from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Share, Veto, Victim
 from phalanx.engine.session.session import Session
+from phalanx.model.charges import Charges
 from phalanx.model.device import DEVICE_RESOURCES
 from phalanx.model.sharing import Sharing
 
@@ -44,6 +45,8 @@ class Policy:
     share: Share | None = None
     #: Resources that are devices, beside those that nodes describe.
     devices: tuple[str, ...] = DEVICE_RESOURCES
+    #: What queues count resources as.
+    charges: Charges = field(default_factory=Charges)
     filters: tuple[Filter, ...] = field(init=False, repr=False)
     static_filters: tuple[Filter, ...] = field(init=False, repr=False)
     scores: tuple[tuple[Score, float], ...] = field(init=False, repr=False)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from phalanx.engine.policy import Policy
 from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
+from phalanx.model.charges import Charges
 from phalanx.model.device import DEVICE_RESOURCES
 from phalanx.model.quantity import shown
 from phalanx.policy.document import SIZE_MAX, Document, parse
@@ -109,6 +110,7 @@ def _policy(name: str, source: _Source) -> Policy:
         name, sections.actions or (), sections.plugins or (),
         sections.scheduler_names or ("phalanx",), sections.search_steps or 20_000, sections.share or QuotaThenWeight(),
         DEVICE_RESOURCES if sections.devices is None else sections.devices,
+        Charges() if sections.charges is None else Charges(sections.charges),
     )  # fmt: skip
 
 

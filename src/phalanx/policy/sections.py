@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 from phalanx.engine.plugin import Plugin, Share
 from phalanx.engine.policy import Action, Weighted
+from phalanx.model.charges import Charge
 from phalanx.model.quantity import shown
 from phalanx.policy.arguments import make
+from phalanx.policy.charge_table import read_charges
 from phalanx.policy.document import Document
 from phalanx.policy.registry import RegistryError, action_class, plugin_class, share_class
 from phalanx.policy.spelling import unknown
@@ -17,7 +19,7 @@ from phalanx.yaml_text import Path
 
 Made = TypeVar("Made")
 
-KEYS = ("extends", "schedulerNames", "actions", "plugins", "share", "search", "devices")
+KEYS = ("extends", "schedulerNames", "actions", "plugins", "share", "search", "devices", "charges")
 #: A `*` stands for any letters.
 _DEVICE = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,252}/[-A-Za-z0-9_.*]{1,63}", re.ASCII)
 WEIGHT_MAX = 1_000_000
@@ -35,6 +37,7 @@ class Sections:
     search_steps: int | None = None
     share: Share | None = None
     devices: tuple[str, ...] | None = None
+    charges: tuple[Charge, ...] | None = None
 
     def over(self, base: "Sections") -> "Sections":
         """Return these sections, with the base's where these are silent. Lists do not merge."""
@@ -46,6 +49,7 @@ class Sections:
             base.search_steps if self.search_steps is None else self.search_steps,
             base.share if self.share is None else self.share,
             base.devices if self.devices is None else self.devices,
+            base.charges if self.charges is None else self.charges,
         )
 
 
@@ -71,6 +75,8 @@ def read_sections(document: Document) -> Sections:
         sections.search_steps = _search(document, given["search"])
     if "devices" in given:
         sections.devices = _devices(document, given["devices"])
+    if "charges" in given:
+        sections.charges = read_charges(document, given["charges"])
     return sections
 
 

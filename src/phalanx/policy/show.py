@@ -28,6 +28,8 @@ def resolved(policy: Policy) -> str:
         lines.append(_yaml({"share": {"name": policy.share.name, "arguments": _arguments(policy.share)}}))
     lines.append(_yaml({"search": {"steps": policy.search_steps}}))
     lines.append(_yaml({"devices": list(policy.devices)}))
+    table = [{"resource": one.resource, "as": one.counts_as, "amount": one.amount} for one in policy.charges.lines]
+    lines.append(_yaml({"charges": table}))
     return "".join(lines)
 
 

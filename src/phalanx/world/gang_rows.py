@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from phalanx.model.axis import Axis, Int
+from phalanx.model.axis import AMOUNT_MAX, Axis, Int
+from phalanx.model.charges import Charges
 from phalanx.model.requeue import turns
 from phalanx.model.sharing import RESOURCE
 from phalanx.model.snapshot import GangTable, TaskTable
@@ -119,16 +120,23 @@ class GangRows:
         )  # fmt: skip
 
 
-def amounts(shapes: tuple[Shape, ...], axis: Axis) -> tuple[Int, Int, Int]:
-    """Return what each shape asks for, what queues count for it (mostly the same array), and what is scored."""
+def amounts(shapes: tuple[Shape, ...], axis: Axis, table: Charges, listed: tuple[str, ...]) -> tuple[Int, Int, Int]:
+    """Return what each shape asks for, what queues count for it (mostly the same array), and what is scored.
+
+    `listed`: the resources that some queue lists.
+    """
     requests = np.zeros((len(shapes), len(axis)), np.int64)
     for row, shape in enumerate(shapes):
         for name, amount in shape.requests:
             requests[row, axis.index[name]] = amount
     differing = [row for row, shape in enumerate(shapes) if shape.counted]
-    charges = requests.copy() if differing else requests
+    also = [(column, worth) for column, worth in table.on(axis, listed) if requests[:, column].any()]
+    charges = requests.copy() if differing or also else requests
     for row in differing:
         charges[row, axis.index[RESOURCE]] = shapes[row].counted
+    for column, worth in also:
+        counted = charges[:, axis.index[worth.resource]]
+        np.minimum(counted + worth.of_all(requests[:, column]), AMOUNT_MAX, out=counted)
     return requests, charges, np.array([shape.scored for shape in shapes], np.int64).reshape(len(shapes), 2)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from phalanx.model.axis import SUM_MAX, Bool, Int
+from phalanx.model.axis import SUM_MAX, Axis, Bool, Int
+from phalanx.model.charges import Charges
 from phalanx.model.queue_table import QueueTable
 from phalanx.model.snapshot import NodeTable
 from phalanx.model.task import Task
@@ -17,6 +18,7 @@ class Outside:
     def __init__(self) -> None:
         self._dirty: set[str] = set()
         self._resources: tuple[str, ...] = ()
+        self._charges = Charges()
         self._row: Mapping[str, int] | None = None
         #: [node, resource]
         self._used: Int = np.zeros((0, 0), np.int64)
@@ -26,11 +28,17 @@ class Outside:
         self._dirty.add(name)
 
     def total(
-        self, queues: QueueTable, nodes: NodeTable, on_node: Callable[[str], list[Task]], inside: Callable[[Task], bool]
+        self,
+        queues: QueueTable,
+        axis: Axis,
+        nodes: NodeTable,
+        charges: Charges,
+        on_node: Callable[[str], list[Task]],
+        inside: Callable[[Task], bool],
     ) -> Int:
         """Return [resource]: what there is to divide, never below 0."""
-        if self._resources != queues.resources or self._row is not nodes.row:
-            self._resources, self._row = queues.resources, nodes.row
+        if (self._resources, self._charges) != (queues.resources, charges) or self._row is not nodes.row:
+            self._resources, self._charges, self._row = queues.resources, charges, nodes.row
             self._used = np.zeros((len(nodes), len(queues.resources)), np.int64)
             self._dirty = set(nodes.names)
         if queues.resources:
@@ -40,13 +48,17 @@ class Outside:
         self._dirty = set()
         ready: Bool = nodes.ready
         there = total_of(nodes.allocatable[np.ix_(ready, queues.columns)])
+        for column, worth in charges.on(axis, queues.resources):
+            more = total_of(worth.of_all(nodes.allocatable[ready, column])[:, None])
+            at = queues.resources.index(worth.resource)
+            there[at] += np.minimum(more[0], SUM_MAX - there[at])
         left: Int = np.maximum(there - total_of(self._used[ready]), 0)
         return left
 
     def _add_up(self, tasks: Iterable[Task]) -> list[int]:
         used = dict.fromkeys(self._resources, 0)
         for task in tasks:
-            for name, amount in task.shape.charged:
+            for name, amount in self._charges.charged(task.shape.charged):
                 if name in used:
                     used[name] = min(used[name] + amount, SUM_MAX)
         return list(used.values())

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from phalanx.model.axis import SUM_MAX, Int
+from phalanx.model.charges import Charges
 from phalanx.model.gang import Gang
 from phalanx.model.queue_table import QueueTable
 from phalanx.model.task import State, Task
@@ -32,6 +33,7 @@ class QueueBooks:
         #: [slot, part and resource]
         self._amounts: Int = np.zeros((_FIRST_CAPACITY, 0), np.int64)
         self._column: Mapping[str, int] = {}
+        self._charges = Charges()
         #: [queue, part and resource], of leaves alone; those in `_stale` no longer hold.
         self._sums: Int = np.zeros((0, 0), np.int64)
         self._stale: set[int] = set()
@@ -39,10 +41,11 @@ class QueueBooks:
     def __contains__(self, key: str) -> bool:
         return key in self._slot
 
-    def open(self, old: QueueTable | None, table: QueueTable) -> None:
-        """Go on with other queues. If they list other resources, every gang must be put again."""
+    def open(self, old: QueueTable | None, table: QueueTable, charges: Charges) -> None:
+        """Go on with other queues. If they list or count other resources, every gang must be put again."""
         width = _PARTS * len(table.resources)
-        if old is None or old.resources != table.resources:
+        if old is None or old.resources != table.resources or self._charges != charges:
+            self._charges = charges
             self._slot, self._free = {}, []
             self._leaf = np.full(_FIRST_CAPACITY, -1)
             self._amounts = np.zeros((_FIRST_CAPACITY, width), np.int64)
@@ -92,7 +95,7 @@ class QueueBooks:
 
     def amounts(self, task: Task) -> list[int]:
         """Return what a task asks of the listed resources."""
-        own = dict(task.shape.charged)
+        own = dict(self._charges.charged(task.shape.charged))
         return [own.get(name, 0) for name in self._column]
 
     def _row(self, gang: Gang, members: Iterable[Task]) -> list[int]:
@@ -104,7 +107,7 @@ class QueueBooks:
             # A gang that lacks members cannot start, whatever its queue has.
             if part is None or (part != _ALLOCATED and here < gang.minimum):
                 continue
-            for name, amount in task.shape.charged:
+            for name, amount in self._charges.charged(task.shape.charged):
                 column = self._column.get(name)
                 if column is not None:
                     row[part * width + column] += amount

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from phalanx.model.axis import SUM_MAX, Axis
+from phalanx.model.charges import Charges
 from phalanx.model.events import QueueGone, QueueSeen, Refused
 from phalanx.model.gang import Gang
 from phalanx.model.queue import Queue
@@ -51,8 +52,11 @@ class Queues:
         self.tree: Tree = resolve((), {})
         self.table: QueueTable = blank(self.tree)
         self.stale = False
+        #: What queues count resources as, and whether that changed.
+        self.charges = Charges()
+        self._recharged = False
         self._books = QueueBooks()
-        self._books.open(None, self.table)
+        self._books.open(None, self.table, self.charges)
         self._outside = Outside()
         #: Gangs by the queue that they name, whether or not it is there.
         self._gangs: dict[str, dict[str, None]] = {}
@@ -92,6 +96,11 @@ class Queues:
                 self._statuses.pop(thing, None)
         self.stale = self.stale or changed
 
+    def read_charges(self, charges: Charges) -> None:
+        """Say what queues count resources as, when the policy changes."""
+        if charges != self.charges:
+            self.charges, self._recharged, self.stale = charges, True, True
+
     def refresh(self) -> Iterable[str] | None:
         """Build the tree again if an object changed; return the gangs that are told something else now, None: all."""
         if not self.stale:
@@ -103,10 +112,11 @@ class Queues:
         old, before = self.table, self._answers
         self.tree = resolve((one.queue for one in self.seen.values()), reasons)
         self.table = blank(self.tree)
-        self._books.open(old, self.table)
+        self._books.open(old, self.table, self.charges)
         self._answers = {name: answer(self.tree, name) for name in self._gangs}
         self._align()
-        if old.resources != self.table.resources:
+        every, self._recharged = self._recharged or old.resources != self.table.resources, False
+        if every:
             return None
         return [key for name in self._gangs if self._answers[name] != before.get(name) for key in self._gangs[name]]
 
@@ -142,7 +152,9 @@ class Queues:
         """Return the table as of now. Every gang that changed must have been put before."""
         columns = np.array([axis.index[name] for name in self.table.resources], np.int64)
         table = replace(self.table, columns=columns)
-        total = self._outside.total(table, nodes, on_node, lambda task: task.ours and gang_key(task) in self._books)
+        total = self._outside.total(
+            table, axis, nodes, self.charges, on_node, lambda task: task.ours and gang_key(task) in self._books
+        )
         allocated, fixed, requested = self._books.sums(table)
         usage = table.usage
         if self.usage is not None:

@@ -3,9 +3,10 @@
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from phalanx.model.axis import Axis, Int
+from phalanx.model.charges import Charges
 from phalanx.model.gang import Gang
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Shape, State, Task
@@ -25,6 +26,10 @@ FINISHED = frozenset({State.SUCCEEDED, State.FAILED})
 STUCK = 600.0
 
 
+#: What amounts are worked out from.
+_Basis: TypeAlias = tuple[tuple[Shape, ...], Axis, Charges, tuple[str, ...]]
+
+
 class Rows:
     """Works out the dirty rows of a world's tables."""
 
@@ -39,7 +44,7 @@ class Rows:
         self.dirty_gangs: set[str] = set()
         #: When to decide although nothing changes.
         self.next_turn = math.inf
-        self._amounts: tuple[tuple[Shape, ...], Axis, tuple[Int, Int, Int]] | None = None
+        self._amounts: tuple[_Basis, tuple[Int, Int, Int]] | None = None
 
     def snapshot(self, world: "World", now: float) -> Snapshot:
         """Return a snapshot; only what changed since the last one is worked out again."""
@@ -59,15 +64,16 @@ class Rows:
         world.queues.waiting = gangs
         running, shapes = self.running.table(now, axis, nodes.row, queues, shapes, world.budgets)
         occupancy, shapes = self.nodes.occupancy.table(nodes.names, shapes)
-        if self._amounts is None or self._amounts[0] != shapes or self._amounts[1] != axis:
-            self._amounts = (shapes, axis, amounts(shapes, axis))
-        requests, charges, scored = self._amounts[2]
+        table, listed = world.queues.charges, queues.resources
+        if self._amounts is None or self._amounts[0] != (shapes, axis, table, listed):
+            self._amounts = (shapes, axis, table, listed), amounts(shapes, axis, table, listed)
+        requests, charges, scored = self._amounts[1]
         look = self.running.next_look(now, running, queues, world.wave_deadline)
         stuck = min((stuck_at(world.tasks[uid]) for uid in world.links.leaving), default=math.inf)
         ends = (world.moves.next_end, self._nominations.next_look(now))
         self.next_turn = min(next_turn(gangs, now), look, stuck, *ends)
         return Snapshot(
-            now=now, axis=axis, nodes=nodes, shapes=self._amounts[0], requests=requests, charges=charges,
+            now=now, axis=axis, nodes=nodes, shapes=self._amounts[0][0], requests=requests, charges=charges,
             scored=scored, gangs=gangs, tasks=tasks, queues=queues, occupancy=occupancy, running=running,
             wave_deadline=world.wave_deadline, shared=self.nodes.shared.table(world, nodes, running, tasks),
         )  # fmt: skip

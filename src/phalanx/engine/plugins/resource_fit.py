@@ -20,6 +20,8 @@ from phalanx.model.queue import Placement
 Strategy = Literal["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio", "PerResource"]
 Mode = Literal["LeastAllocated", "MostAllocated"]
 
+#: In the names of resources that are slices of GPUs.
+SLICES = "/mig-"
 #: Stands for every extended resource (`vendor.com/thing`) that is not listed by name.
 ANY_EXTENDED = "*"
 
@@ -109,7 +111,7 @@ class ResourceFit(Plugin):
                 most = written(int(total[small].max()), names[column])
                 asked = written(int(ask[column]), names[column])
                 text = (
-                    f"without {names[column]}"
+                    f"without {names[column]}{_other_slices(session, column)}"
                     if most == "0"
                     else f"too small in {names[column]} ({asked} asked, largest {most})"
                 )
@@ -195,6 +197,15 @@ class ResourceFit(Plugin):
         if way == "MostAllocated":
             return fit_scores.most_allocated(used, capacity)
         return fit_scores.least_allocated(used, capacity)
+
+
+def _other_slices(session: Session, column: int) -> str:
+    """Name the slices of GPUs that there are, where one is asked for that no node has: a profile is soon misspelt."""
+    nodes, names = session.snapshot.nodes, session.snapshot.axis.names
+    if SLICES not in names[column] or nodes.allocatable[:, column].any():
+        return ""
+    here = [name for at, name in enumerate(names) if SLICES in name and nodes.allocatable[:, at].any()]
+    return f" (0/{len(nodes)} nodes have one; other slices here: {', '.join(here[:5])})" if here else ""
 
 
 def _kinds(rows: Int) -> tuple[Int, Int]:
