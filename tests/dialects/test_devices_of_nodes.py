@@ -81,29 +81,52 @@ HAMI_JSON = '[{"id":"GPU-a","count":2,"devmem":49140,"devcore":100,"type":"NVIDI
     ("text", "count", "devices"),
     [
         (HAMI_TEXT, "20", (
-            Device(GPU, 0, "GPU-a", "NVIDIA-Tesla V100", 32 << 30, 0, replicas=10),
-            Device(GPU, 1, "GPU-b", "NVIDIA-Tesla T4", 16 << 30, 1, replicas=10, healthy=False),
+            Device(GPU, 0, "GPU-a", "NVIDIA-Tesla V100", 32 << 30, 0),
+            Device(GPU, 1, "GPU-b", "NVIDIA-Tesla T4", 16 << 30, 1, healthy=False),
         )),
-        (HAMI_NINE, "10", (Device(GPU, 3, "GPU-a", "NVIDIA-Tesla V100", 32 << 30, 0, replicas=10),)),
-        (HAMI_JSON, "2", (Device(GPU, 1, "GPU-a", "NVIDIA L40", 49140 << 20, replicas=2),)),
+        (HAMI_NINE, "10", (Device(GPU, 3, "GPU-a", "NVIDIA-Tesla V100", 32 << 30, 0),)),
+        (HAMI_JSON, "2", (Device(GPU, 1, "GPU-a", "NVIDIA L40", 49140 << 20),)),
     ],
     ids=["seven fields", "nine fields", "json"],
 )  # fmt: skip
 def test_hami_lists_every_gpu(text: str, count: str, devices: tuple[Device, ...]) -> None:
-    """What it lists counts for more than a label that says the same of all."""
+    """What it lists counts for more than a label that says the same of all. The places of a GPU are one GPU."""
     found = node({GPU: count}, {f"{GPU}.product": H100}, {REGISTER: text})
     assert found.devices == devices
+    assert found.allocatable == {GPU: 1000}
     assert found.remarks == ()
 
 
-def test_volcano_lists_every_gpu_under_its_own_resource() -> None:
+def test_gpus_of_which_places_are_withheld_are_not_given_out_and_a_cordon_counts_once() -> None:
+    text = HAMI_TEXT.replace("false", "true")
+    assert node({GPU: "20"}, annotations={REGISTER: text}).allocatable == {GPU: 2000}
+    assert node({GPU: "19"}, annotations={REGISTER: text}, capacity={GPU: "20"}).allocatable == {GPU: 1000}
+    assert node({GPU: "20"}, annotations={REGISTER: text, CORDON: f"{GPU}=GPU-a"}).allocatable == {GPU: 1000}
+    withheld = node({GPU: "10"}, annotations={REGISTER: text, CORDON: f"{GPU}=GPU-a"}, capacity={GPU: "20"})
+    assert withheld.allocatable == {GPU: 1000}
+
+
+def test_gpus_that_are_cut_into_slices_are_not_given_out_by_the_mebibyte() -> None:
+    found = node({GPU: "7"}, annotations={REGISTER: "GPU-a,7,81920,100,NVIDIA-A100,0,true,0,mig:"})
+    assert found.devices == (Device(GPU, 0, "GPU-a", "NVIDIA-A100", 80 << 30, 0, replicas=7),)
+    assert found.allocatable == {GPU: 7000}
+
+
+def test_volcano_lists_every_gpu_under_its_own_resource_and_here_they_are_gpus() -> None:
+    """Unless the node has GPUs under their own name too: then nobody knows whether they are the same."""
     vgpu = "volcano.sh/vgpu-number"
     text = "GPU-a,4,81920,NVIDIA-H100,true,hami-core:GPU-b,4,81920,NVIDIA-H100,true,hami-core:"
-    found = node({vgpu: "8"}, {f"{GPU}.count": "2"}, {"volcano.sh/node-vgpu-register": text})
+    register = {"volcano.sh/node-vgpu-register": text}
+    counts = {vgpu: "8", "volcano.sh/vgpu-memory": "163840", "volcano.sh/vgpu-cores": "200", "cpu": "4"}
+    found = node(counts, {f"{GPU}.count": "2"}, register)
     assert found.devices == tuple(
-        Device(vgpu, index, id_, "NVIDIA-H100", 80 << 30, replicas=4) for index, id_ in enumerate(("GPU-a", "GPU-b"))
+        Device(GPU, index, id_, "NVIDIA-H100", 80 << 30) for index, id_ in enumerate(("GPU-a", "GPU-b"))
     )
+    assert found.allocatable == {GPU: 2000, "cpu": 4000}
     assert found.remarks == ()
+    beside = node({vgpu: "8", GPU: "2"}, {}, register)
+    assert beside.allocatable == {vgpu: 8, GPU: 2000}
+    assert {one.resource for one in beside.devices} == {vgpu}
 
 
 @pytest.mark.parametrize(
@@ -180,7 +203,7 @@ def test_what_the_plugin_withholds_is_not_taken_off_twice() -> None:
 
 def test_an_unhealthy_gpu_is_a_place_less_whether_the_plugin_counts_it_or_not() -> None:
     for given in ("20", "10"):
-        assert node({GPU: given}, {}, {REGISTER: HAMI_TEXT}, {GPU: "20"}).allocatable == {GPU: 10_000}
+        assert node({GPU: given}, {}, {REGISTER: HAMI_TEXT}, {GPU: "20"}).allocatable == {GPU: 1000}
 
 
 @pytest.mark.parametrize(
@@ -250,3 +273,22 @@ def test_whatever_a_node_says_it_is_read_and_never_gives_out_more(
     )
     assert found.allocatable.get(GPU, 0) <= count * 1000
     assert all("\n" not in remark for remark in found.remarks)
+
+
+KOORDINATOR = {"koordinator.sh/gpu-core": "200", "koordinator.sh/gpu-memory-ratio": "200", "koordinator.sh/gpu": "200",
+               "koordinator.sh/gpu-memory": "48Gi"}  # fmt: skip
+MODEL, VENDOR = "node.koordinator.sh/gpu-model", "node.koordinator.sh/gpu-vendor"
+
+
+@pytest.mark.parametrize("beside", [{}, {GPU: "2"}], ids=["alone", "with a device plugin"])
+def test_whole_hundreds_of_koordinators_percentages_are_gpus(beside: dict[str, str]) -> None:
+    found = node(KOORDINATOR | beside, {MODEL: "NVIDIA-L4", VENDOR: "nvidia"})
+    assert found.devices == tuple(Device(GPU, index, model="NVIDIA-L4", memory=24 << 30) for index in range(2))
+    assert found.allocatable[GPU] == 2000
+    assert found.remarks == ()
+
+
+def test_percentages_of_other_vendors_and_other_numbers_than_the_device_plugins_say_nothing() -> None:
+    assert GPU not in node(KOORDINATOR, {VENDOR: "huawei"}).allocatable
+    assert node(KOORDINATOR | {GPU: "3"}).devices == ()
+    assert node({"koordinator.sh/gpu-core": "50"}).allocatable == {"koordinator.sh/gpu-core": 50}

@@ -8,7 +8,9 @@ import pytest
 
 import phalanx
 from phalanx.dialects import table, unread
+from phalanx.dialects.hami import annotations as hami
 from phalanx.dialects.kai import pods as kai
+from phalanx.dialects.koordinator import parts as koordinator
 
 PACKAGE = Path(phalanx.__file__).parent
 FOLDERS = ("model", "engine", "world", "sim", "record", "kube")
@@ -17,15 +19,18 @@ EXEMPT = PACKAGE / "kube" / "local"
 FILES = sorted(
     path for folder in FOLDERS for path in (PACKAGE / folder).rglob("*.py") if not path.is_relative_to(EXEMPT)
 )
-#: Queue is a word of the model too, and Phalanx keeps the status of its own ones.
+#: Queue and Device are words of the model too, and Phalanx keeps the status of its own Queues.
 SHARED = {"core", "native"}
 OWN = [row for row in table.ROWS if row.name not in SHARED]
 GROUPS = {kind.group for row in OWN for kind in row.kinds} - {
     kind.group for row in table.ROWS if row.name in SHARED for kind in row.kinds
 }
-KINDS = {kind.kind for row in OWN for kind in row.kinds} - {"Queue"}
-PLURALS = {kind.plural for row in OWN for kind in row.kinds} - {"queues"}
-KEYS = {kai.POD_GROUP, kai.SUBGROUP, kai.QUEUE, kai.PREEMPTIBILITY, *unread._ANNOTATIONS, *unread._LABELS}
+KINDS = {kind.kind for row in OWN for kind in row.kinds} - {"Queue", "Device"}
+PLURALS = {kind.plural for row in OWN for kind in row.kinds} - {"queues", "devices"}
+KEYS = {
+    kai.POD_GROUP, kai.SUBGROUP, kai.QUEUE, kai.PREEMPTIBILITY, *unread._ANNOTATIONS, *unread._LABELS,
+    hami.USE_TYPE, *hami.HELD, *koordinator.HELD,
+}  # fmt: skip
 FIELDS = {"schedulingGroup", "workloadRef"}
 
 

@@ -71,7 +71,7 @@ def assert_no_gpu_is_given_twice(world: World) -> None:
         memory = next((one.memory for one in world.nodes[task.node].devices), 0)
         assert memory or not task.part.memory
         for group in task.groups:
-            taken[task.node, group] += task.part.milli / WHOLE + (task.part.memory / memory if memory else 0)
+            taken[task.node, group] += max(task.part.milli / WHOLE, task.part.memory / memory if memory else 0)
     assert all(sum_ <= 1 + 1e-9 for sum_ in taken.values())
     for name, node in world.nodes.items():
         shared = len([1 for where, _ in taken if where == name])

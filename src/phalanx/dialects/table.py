@@ -2,12 +2,14 @@
 
 from phalanx.dialects.core.row import CORE
 from phalanx.dialects.dialect import Table
+from phalanx.dialects.hami.row import HAMI
 from phalanx.dialects.kai.row import KAI
+from phalanx.dialects.koordinator.row import KOORDINATOR
 from phalanx.dialects.native.row import NATIVE
 from phalanx.dialects.unread import UNREAD
 from phalanx.dialects.workload.row import WORKLOAD
 
-ROWS = (CORE, NATIVE, WORKLOAD, KAI, UNREAD)
+ROWS = (CORE, NATIVE, WORKLOAD, KAI, HAMI, KOORDINATOR, UNREAD)
 
 #: Read through the module (`table.TABLE`), so that a test can put another row in.
 TABLE = Table(ROWS)

@@ -5,6 +5,7 @@ labels and annotations of the node; where nothing more is known, a device is a p
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -66,18 +67,31 @@ class DeviceWish:
     models: tuple[tuple[str, float], ...] = ()
     #: Bytes that each device has at least; 0: any.
     memory: int = 0
+    #: What the name of no model that serves has in it, so that none is unknown.
+    excluded: tuple[str, ...] = ()
+
+    @property
+    def by_model(self) -> bool:
+        """Tell whether it depends on the model which devices serve."""
+        return bool(self.models or self.excluded)
 
     @property
     def model_names(self) -> str:
         """Return the models as a person would say them."""
-        names = [name for name, _ in self.models]
-        return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+        wanted = _either([name for name, _ in self.models])
+        return f"{wanted} other than {_either(self.excluded)}".lstrip() if self.excluded else wanted
 
     def worth(self, model: str) -> float | None:
         """Return how much a model is worth; None: it does not serve."""
+        if self.excluded and (not model or any(text.lower() in model.lower() for text in self.excluded)):
+            return None
         if not self.models:
             return 1.0
         return max((worth for name, worth in self.models if is_model(name, model)), default=None)
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 @dataclass(frozen=True, slots=True)

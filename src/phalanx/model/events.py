@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from phalanx.model.budget import Budget
+from phalanx.model.device import Device
 from phalanx.model.gang import Condition, Group
 from phalanx.model.node import Node
 from phalanx.model.queue import Queue
@@ -16,6 +17,11 @@ class NodeSeen:
     """A node appeared or changed."""
 
     node: Node
+
+    @property
+    def object(self) -> Reference:
+        """Return which object it is."""
+        return Reference("Node", self.node.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,24 @@ class QueueGone:
     """A queue was deleted."""
 
     #: As `Queue.object`.
+    object: Reference
+    #: Of the deleted object: one of the same name that was made since stays. None: whichever is there.
+    uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesSeen:
+    """An object that describes the devices of the node of its name appeared or changed."""
+
+    object: Reference
+    devices: tuple[Device, ...]
+    uid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DevicesGone:
+    """An object that describes the devices of a node was deleted."""
+
     object: Reference
     #: Of the deleted object: one of the same name that was made since stays. None: whichever is there.
     uid: str | None = None
@@ -195,6 +219,8 @@ Event = (
     | QueueGone
     | DomainSeen
     | DomainGone
+    | DevicesSeen
+    | DevicesGone
     | PriorityClassSeen
     | PriorityClassGone
     | BudgetSeen

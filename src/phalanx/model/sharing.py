@@ -29,9 +29,9 @@ class Part:
     """What a task takes of devices that it shares: the same of each."""
 
     devices: int = 1
-    #: Thousandths of a device; 0 where it asks for memory.
+    #: Thousandths of a device; 0 where it asks for memory alone.
     milli: int = 0
-    #: Bytes; 0 where it asks for a fraction.
+    #: Bytes; 0 where it asks for a fraction alone. With both, such as compute and memory, the greater part is taken.
     memory: int = 0
 
 
@@ -92,7 +92,7 @@ def levels(part: Part, memory: Int) -> Int:
     So one number per device says all: fractions never add up to more than one, and memory never to more than there is.
     """
     if part.memory:
-        return np.where(memory > 0, WHOLE * mebibytes(part.memory), NEVER)
+        return np.where(memory > 0, np.maximum(WHOLE * mebibytes(part.memory), part.milli * memory), NEVER)
     return np.asarray(part.milli * np.maximum(memory, 1), np.int64)
 
 
@@ -103,4 +103,4 @@ def mebibytes(memory: int) -> int:
 
 def milli_of(part: Part, memory: int) -> int:
     """Return which part of a device of so many MiB this is, in thousandths, rounded up."""
-    return -(-WHOLE * mebibytes(part.memory) // memory) if part.memory else part.milli
+    return max(-(-WHOLE * mebibytes(part.memory) // memory), part.milli) if part.memory else part.milli

@@ -121,6 +121,8 @@ class Task:
     #: What it asks for of devices that it shares, and the field that says so.
     part: Part | None = None
     part_field: str = ""
+    #: It asks a device plugin for it, which counts places: where nothing is shared each device counts as a whole one.
+    part_counted: bool = False
     #: The ids of the groups whose devices it shares on its node, or on the one that is nominated to it.
     groups: tuple[str, ...] = ()
 

@@ -73,9 +73,10 @@ class SharedRows:
         memory = np.where(memory > 0, memory, setting.memory // MIB)
         for name in sorted(self._dirty & nodes.row.keys()):
             here = slice(first[nodes.row[name]], first[nodes.row[name] + 1])
+            ids = [devices.ids[row] for row in rows[here].tolist()]
             seats = list(_seats(world, name))
             if seats:
-                self._pieces[name] = _piece(seats, memory[here], devices.index[rows][here])
+                self._pieces[name] = _piece(seats, memory[here], devices.index[rows][here], ids)
             else:
                 self._pieces.pop(name, None)
         self._dirty.clear()
@@ -140,10 +141,14 @@ def _groups(uid: str, part: Part, said: tuple[str, ...]) -> tuple[str, ...]:
     return known + tuple(f"{uid}#{number}" for number in range(len(known), part.devices))
 
 
-def _piece(seats: Iterable[_Seat], memory: Int, index: Int) -> _Piece:
-    """Give each group of a node a device. Which one does not matter, but that it is the same for all who see it."""
+def _piece(seats: Iterable[_Seat], memory: Int, index: Int, ids: Iterable[str]) -> _Piece:
+    """Give each group of a node a device: the one that it names by number or id.
+
+    Which one any other gets does not matter, but that it is the same for all who see it.
+    """
     seats = list(seats)
-    numbers = {str(number): place for place, number in enumerate(index.tolist())}
+    numbers = {id_: place for place, id_ in enumerate(ids) if id_}
+    numbers |= {str(number): place for place, number in enumerate(index.tolist())}
     names = {group for seat in seats for group in seat.groups}
     place = {group: numbers[group] for group in names if group in numbers}
     left = [at for at in range(len(index)) if at not in place.values()]

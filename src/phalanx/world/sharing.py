@@ -18,6 +18,11 @@ NO_RESERVATION = (
     "parts of a GPU are not given out on a cluster by this version, which does not reserve the GPU there; "
     "plan -f and simulate place it"
 )
+#: The same for a pod that asks a device plugin which shares GPUs: it does nothing before it reads who has which.
+NO_NODE_SIDE = (
+    "parts of a GPU are not given out on a cluster by this version, which does not tell the device plugin on the node "
+    "who has which; plan -f and simulate place it"
+)
 NO_PLUGIN = "parts of a GPU are given out only with the plugin shared_devices, which the policy does not have"
 
 #: So many shapes are remembered. Pods of a template have the same one.
@@ -35,7 +40,7 @@ class Sharings:
         #: What the shapes in use were worked out with.
         self._sizes: tuple[int, ...] = ()
         self._stale = False
-        self._known: dict[tuple[Shape, Part], Shape] = {}
+        self._known: dict[tuple[Shape, Part, bool], Shape] = {}
 
     def set(self, setting: Sharing | None, why: str) -> None:
         """Say whether devices are shared, when the policy changes; None: not, and this is why who asks is held."""
@@ -70,11 +75,12 @@ class Sharings:
         if task.part is None:
             return self._reserving(task) if task.groups else task
         hold = task.hold
-        if hold is not None and hold.message in {NO_RESERVATION, NO_PLUGIN}:
+        if hold is not None and hold.message in {NO_RESERVATION, NO_NODE_SIDE, NO_PLUGIN}:
             hold = None
         if self.setting is None and hold is None and task.ours and task.state is State.PENDING:
-            hold = Hold(task.part_field, self._why)
-        key = (task.shape, task.part)
+            counted = task.part_counted and self._why == NO_RESERVATION
+            hold = Hold(task.part_field, NO_NODE_SIDE if counted else self._why)
+        key = (task.shape, task.part, task.part_counted)
         shape = self._known.get(key)
         if shape is None:
             if len(self._known) >= _KNOWN_MAX:
@@ -89,10 +95,12 @@ class Sharings:
         amounts = tuple(pair for pair in task.shape.requests if pair[0] != RESOURCE)
         return replace(task, shape=replace(task.shape, requests=amounts))
 
-    def _shape(self, shape: Shape, part: Part) -> Shape:
+    def _shape(self, shape: Shape, part: Part, counted_there: bool) -> Shape:
         amounts = {name: amount for name, amount in shape.requests if name != RESOURCE}
         if self.setting is None:
-            # What reserves the device on the node counts for it.
+            # What reserves the device on the node counts for it; nothing does where a device plugin shares it.
+            if counted_there:
+                amounts[RESOURCE] = WHOLE * part.devices
             return replace(shape, requests=tuple(sorted(amounts.items())), part=None, counted=0)
         least, most = self._bounds(part)
         if least:
@@ -108,7 +116,8 @@ class Sharings:
         serving = [memory for memory in self._sizes if memory >= mebibytes(part.memory)]
         if not serving:
             return 0, 0
-        return max(WHOLE * mebibytes(part.memory) // serving[-1], 1), milli_of(part, serving[0])
+        least = max(WHOLE * mebibytes(part.memory) // serving[-1], part.milli, 1)
+        return least, milli_of(part, serving[0])
 
 
 def _memories(node: Node) -> tuple[int, ...]:

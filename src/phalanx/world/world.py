@@ -18,7 +18,6 @@ from phalanx.model.events import (
     NamespaceGone,
     NamespaceSeen,
     NodeGone,
-    NodeSeen,
     PriorityClassGone,
     PriorityClassSeen,
     QueueGone,
@@ -39,6 +38,7 @@ from phalanx.world.assumptions import Assumptions
 from phalanx.world.budgets import Budgets
 from phalanx.world.descriptions import Descriptions
 from phalanx.world.gangs import gang_key
+from phalanx.world.hardware import Hardware
 from phalanx.world.indexes import subtract
 from phalanx.world.links import Links
 from phalanx.world.moves import Move, Moves
@@ -61,7 +61,7 @@ class World:
         self.resources = links.resources
         self.said = said = Descriptions(self.tasks, links)
         self.namespaces, self.refused, self.groups = said.namespaces, said.refused, said.groups
-        self.queues, self.budgets, self.sharings = Queues(), Budgets(), Sharings()
+        self.queues, self.budgets, self.sharings, self._hardware = Queues(), Budgets(), Sharings(), Hardware()
         #: Places for those who were asked to leave and will be made again.
         self.moves = Moves()
         self._assumed, self._rests, self._nominations = Assumptions(), Rests(), Nominations()
@@ -82,9 +82,6 @@ class World:
             case TaskGone(uid):
                 self._drop_task(uid)
                 self.moves.gone(uid)
-            case NodeSeen(node):
-                self.said.read(Reference("Node", node.name))
-                self._set_node(node)
             case NodeGone(name):
                 self._drop_node(name)
             case NamespaceSeen() | NamespaceGone() | DomainSeen() | DomainGone():
@@ -99,6 +96,9 @@ class World:
                 self.queues.apply(event, self.resources)
             case Refused():
                 self._set_aside(event)
+            case _:  # a node, or what describes its devices
+                self.said.read(event.object)
+                self._set_nodes(*self._hardware.apply(event, self.nodes))
         self._mark(*self.said.drain())
 
     def assume(self, plan: Plan) -> None:
@@ -265,15 +265,15 @@ class World:
             self._rows.nodes.touch(node)
             self.queues.touch(node)
 
-    def _set_node(self, node: Node) -> None:
-        old = self.nodes.get(node.name)
-        if old == node:
-            return
-        self._drop_node(node.name, count_only=True)
-        self.sharings.see(self.nodes.get(node.name), node)
-        self.nodes[node.name] = node
-        self.resources.update(node.allocatable.keys())
-        self._touch(node.name)
+    def _set_nodes(self, *nodes: Node) -> None:
+        for node in nodes:
+            if self.nodes.get(node.name) == node:
+                continue
+            self._drop_node(node.name, count_only=True)
+            self.sharings.see(self.nodes.get(node.name), node)
+            self.nodes[node.name] = node
+            self.resources.update(node.allocatable.keys())
+            self._touch(node.name)
 
     def _drop_node(self, name: str, *, count_only: bool = False) -> None:
         old = self.nodes.get(name)
@@ -286,15 +286,14 @@ class World:
     def _set_aside(self, event: Refused) -> None:
         """An object that cannot be read any more is not acted upon; pods that run stay charged."""
         self._touch(*self.said.set_aside(event))
+        self._set_nodes(*self._hardware.apply(event, self.nodes))
         if event.queue:
             self.queues.apply(event, self.resources)
         if event.kind == "Node":
             self._drop_node(event.name)
-        if event.kind in {"Pod", "PodDisruptionBudget"}:
-            near = self.said.tasks_in(event.name.partition("/")[0])
-            if event.kind == "PodDisruptionBudget":
-                self.budgets.apply(event, near)
-            else:
-                for task in near:
-                    if task.full_name == event.name and task.state is State.PENDING:
-                        self._drop_task(task.uid)
+        near = self.said.tasks_in(event.name.partition("/")[0])
+        if event.kind == "PodDisruptionBudget":
+            self.budgets.apply(event, near)
+        for task in near if event.kind == "Pod" else ():
+            if task.full_name == event.name and task.state is State.PENDING:
+                self._drop_task(task.uid)

@@ -4,7 +4,7 @@ HAMi and Volcano write one record per device with ':' behind each, in later rele
 """
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from phalanx.model.device import DEVICES_MAX, UNKNOWN, Device
 from phalanx.model.quantity import shown
@@ -16,17 +16,27 @@ REGISTERS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "volcano.sh/node-vgpu-register": ("volcano.sh/vgpu-number", ("id", "count", "devmem", "type", "health", "mode")),
 }  # fmt: skip
+#: A device in this mode is cut into slices, which have sizes of their own.
+_SLICED = "mig"
 #: A record of an older release ends with this field.
 _LAST_NEEDED = "health"
 _MEMORY_MAX = 2**30
 _TEXT_MAX = 65_536
 
 
+class Register(NamedTuple):
+    """What a register says."""
+
+    devices: list[Device]
+    #: The plugin cuts some of them into slices.
+    sliced: bool
+
+
 class RegisterError(ValueError):
     """A register that cannot be read; the text says what was found."""
 
 
-def registered(key: str, text: str) -> list[Device]:
+def registered(key: str, text: str) -> Register:
     """Return the devices of a register, numbered as it numbers them, else in its order."""
     resource, names = REGISTERS[key]
     records = _listed(text) if text.lstrip().startswith("[") else _split(text, names)
@@ -35,7 +45,7 @@ def registered(key: str, text: str) -> list[Device]:
     found = [_device(resource, position, record) for position, record in enumerate(records)]
     if len({one.index for one in found}) < len(found):
         raise RegisterError("found two devices with one index")
-    return found
+    return Register(found, any(record.get("mode") == _SLICED for record in records))
 
 
 def _listed(text: str) -> list[dict[str, Any]]:

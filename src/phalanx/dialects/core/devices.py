@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from phalanx.dialects.core.device_registers import REGISTERS, RegisterError, registered
-from phalanx.model.axis import Amounts, is_extended, unit
+from phalanx.dialects.core.device_splits import joined
+from phalanx.dialects.core.percented_devices import percented, with_percented
+from phalanx.model.axis import GPU, Amounts, is_extended, unit
 from phalanx.model.device import DEVICES_MAX, Device
 from phalanx.model.keys import CORDONED_DEVICES, annotation, label, mistaken
 from phalanx.model.quantity import QuantityError, capacity, shown
@@ -42,17 +44,22 @@ def described(
     wrong = mistaken("Node", "annotation", annotations)
     if not resources and wrong is None and CORDONED_DEVICES not in annotations:
         return Described((), allocatable, ())
+    allocatable = with_percented(labels, allocatable)
+    resources = [name for name in allocatable if is_extended(name)]
     reading = _Reading(labels, annotations, capacity_, allocatable)
     if wrong is not None:
         reading.remarks.append(": ".join(wrong))
     found = reading.registers()
     for resource in resources:
-        if resource not in found and (listed := reading.labelled(resource)):
+        if resource not in found and (listed := reading.labelled(resource) or reading.percented(resource)):
             found[resource] = listed
         reading.compare(resource, found.get(resource))
     reading.cordon(found)
+    left = reading.left(found)
+    for resource in reading.shared:
+        found, left = joined(resource, found, left, reading.places(resource))
     devices = tuple(sorted(one for listed in found.values() for one in listed))
-    return Described(devices, reading.left(found), tuple(reading.remarks))
+    return Described(devices, left, tuple(reading.remarks))
 
 
 class _Reading:
@@ -65,6 +72,8 @@ class _Reading:
         #: Files often have the one without the other; a plugin that withholds a device lowers the allocatable ones.
         self.capacity = {name: max(amount, capacity_.get(name, 0)) for name, amount in allocatable.items()}
         self.remarks: list[str] = []
+        #: Of which a device plugin gives out parts.
+        self.shared: list[str] = []
 
     def registers(self) -> dict[str, list[Device]]:
         """Read the annotations in which device plugins list every device."""
@@ -74,7 +83,9 @@ class _Reading:
             if text is None or resource not in self.allocatable or resource in found:
                 continue
             try:
-                found[resource] = registered(key, text)
+                found[resource], sliced = registered(key, text)
+                if not sliced:
+                    self.shared.append(resource)
             except RegisterError as error:
                 self.remarks.append(f"{annotation(key)}: {error}; its {resource} are counted and no more")
         return found
@@ -85,7 +96,7 @@ class _Reading:
         model = next((self.labels[prefix + end] for end in _MODELS if self.labels.get(prefix + end)), "")
         memory = self._memory(prefix)
         replicas = max(self._number(prefix + _REPLICAS) or 1, 1)
-        count = self._many(resource)
+        count = self.places(resource)
         if count > DEVICES_MAX or not (model or memory or prefix + _COUNT in self.labels):
             return []
         if count % replicas:
@@ -98,7 +109,13 @@ class _Reading:
             Device(resource, index, model=model, memory=memory, replicas=replicas) for index in range(count // replicas)
         ]
 
-    def _many(self, resource: str) -> int:
+    def percented(self, resource: str) -> list[Device]:
+        """Make devices out of Koordinator's percentages, where the device plugin counts as many."""
+        listed = percented(self.labels, self.allocatable) if resource == GPU else []
+        return listed if len(listed) == self.places(resource) else []
+
+    def places(self, resource: str) -> int:
+        """Return how many the device plugin counts."""
         return self.capacity[resource] // unit(resource)
 
     def _memory(self, prefix: str) -> int:
@@ -123,7 +140,7 @@ class _Reading:
 
     def compare(self, resource: str, listed: list[Device] | None) -> None:
         """Note where labels or annotations and the device plugin do not say the same number."""
-        there, given = self._many(resource), self.allocatable[resource] // unit(resource)
+        there, given = self.places(resource), self.allocatable[resource] // unit(resource)
         if listed is not None and (many := sum(one.replicas for one in listed)) != there:
             self.remarks.append(f"its annotations list {many} of {resource}, the device plugin {there}")
         key = resource.removesuffix(_SHARED) + _COUNT
@@ -149,8 +166,8 @@ class _Reading:
                 none = resource not in self.allocatable
                 self._wrong_cordon(part, "it has none of these" if none else f"allowed is {CORDON_ALLOWED}")
                 continue
-            if resource not in found and self._many(resource) <= DEVICES_MAX:
-                found[resource] = [Device(resource, index) for index in range(self._many(resource))]
+            if resource not in found and self.places(resource) <= DEVICES_MAX:
+                found[resource] = [Device(resource, index) for index in range(self.places(resource))]
             listed = found.get(resource, [])
             names_of = [{str(one.index), one.id} for one in listed]
             for name in wanted:

@@ -1,4 +1,4 @@
-"""Parts of devices as annotations ask for them: a fraction of a GPU, or some memory of it, on one GPU or on several."""
+"""Parts of devices as pods ask for them: a fraction of a GPU, or some memory of it, on one GPU or on several."""
 
 import re
 from typing import NamedTuple
@@ -7,6 +7,7 @@ from phalanx.dialects.mistakes import FieldError
 from phalanx.model.axis import AMOUNT_MAX
 from phalanx.model.quantity import shown
 from phalanx.model.sharing import DEVICES_MAX, MIB, WHOLE, Part
+from phalanx.model.task import Hold
 
 FRACTION = re.compile(r"0?\.[0-9]{0,17}[1-9][0-9]{0,17}", re.ASCII)
 FRACTION_ALLOWED = "a number above 0 and below 1, such as 0.5"
@@ -34,6 +35,10 @@ class Asked(NamedTuple):
 
     part: Part
     field: str
+    #: The resources in which the pod asks for it: device plugins count them, and they are no requests beside it.
+    stands_for: tuple[str, ...] = ()
+    #: Why nobody can give it out.
+    hold: Hold | None = None
 
 
 def part_of(fraction: str | None, memory: int | None, devices: str | None, fields: Fields) -> Asked | None:

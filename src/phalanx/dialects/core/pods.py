@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from phalanx.dialects.core import constraints, objects, pod_objects
-from phalanx.dialects.core.parts import UNREADABLE, Asked
+from phalanx.dialects.core.parts import ONE_OF_THEM, UNREADABLE, Asked
 from phalanx.dialects.core.priority_classes import evicts
 from phalanx.dialects.core.shapes import shape_of
 from phalanx.dialects.dialect import QueueName, Table, Wishes
@@ -46,6 +46,8 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
     wishes = _wishes(pod, shape.priority, mistakes, table, alone=membership is None)
     queue = _queue(pod, mistakes, table)
     asked = _part(pod, shape, mistakes, table, on_node=node is not None)
+    if asked is not None and asked.stands_for:
+        shape = _without(shape, asked.stands_for)
     deleted = moment(meta.deletion_timestamp, "metadata.deletionTimestamp", mistakes)
     return Task(
         uid=meta.uid or f"{namespace}/{name}",
@@ -75,8 +77,9 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         expected_runtime=wishes.expected_runtime,
         part=asked.part if asked else None,
         part_field=asked.field if asked else "",
+        part_counted=bool(asked and asked.stands_for),
         groups=next((said for ask in table.groups if (said := ask(pod))), ()) if asked or not ours else (),
-        hold=mistakes.first or (_hold(pod, state, membership, table) if ours else None),
+        hold=mistakes.first or (_hold(pod, state, membership, table) or (asked and asked.hold) if ours else None),
     )
 
 
@@ -133,9 +136,16 @@ def _wishing(shape: Shape, wish: DeviceWish) -> Shape:
     return replace(shape, devices=wish)
 
 
+@lru_cache(maxsize=8192)
+def _without(shape: Shape, resources: tuple[str, ...]) -> Shape:
+    """Return a shape that does not request these resources."""
+    return replace(shape, requests=tuple(pair for pair in shape.requests if pair[0] not in resources))
+
+
 def _part(pod: pod_objects.Pod, shape: Shape, mistakes: Mistakes, table: Table, *, on_node: bool) -> Asked | None:
     """Return the part of devices that a pod asks for, in the words of the first row that knows some."""
     whole = dict(shape.requests).get(RESOURCE, 0)
+    found: Asked | None = None
     for ask in table.parts:
         try:
             asked = ask(pod)
@@ -143,13 +153,14 @@ def _part(pod: pod_objects.Pod, shape: Shape, mistakes: Mistakes, table: Table, 
             mistakes.note(mistake.field, mistake.message)
             # It sits somewhere, and nobody knows how much of it is free.
             return Asked(UNREADABLE, mistake.field) if on_node and not whole else None
-        if asked is not None:
-            if not whole:
-                return asked
-            found = f"contradicts the request for {written(whole, RESOURCE)} {RESOURCE}: allowed is one of them"
-            mistakes.note(asked.field, found)
-            return None
-    return None
+        if asked is not None and found is None:
+            found = asked
+        elif asked is not None and found is not None and (asked.stands_for or found.stands_for):
+            mistakes.note(found.field, f"contradicts {asked.field}: {ONE_OF_THEM}")
+    if found is not None and whole and RESOURCE not in found.stands_for:
+        mistakes.note(found.field, f"contradicts the request for {written(whole, RESOURCE)} {RESOURCE}: {ONE_OF_THEM}")
+        return None
+    return found
 
 
 def _state(pod: pod_objects.Pod) -> State:

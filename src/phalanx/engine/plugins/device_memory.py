@@ -44,7 +44,7 @@ class DeviceMemory(Plugin):
         silent = places(kinds, chosen & (kinds.memory == 0), every)
         few, untold = have[nodes] > 0, (have[nodes] == 0) & (silent[nodes] > 0)
         least = written(wish.memory, MEMORY)
-        of = f" of model {wish.model_names}" if wish.models else ""
+        of = f" of model {wish.model_names}" if wish.by_model else ""
         found = []
         if small := int((~few & ~untold).sum()):
             most = int(kinds.memory[chosen & serving(kinds, wish, memory=False)].max(initial=0))

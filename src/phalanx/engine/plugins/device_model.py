@@ -25,7 +25,7 @@ class DeviceModel(Plugin):
     def room(self, session: Session, request: Request) -> Int | None:
         """Return how many copies the devices of these models would hold if nobody else were there."""
         shape = session.snapshot.shapes[request.shape]
-        if shape.devices is None or not shape.devices.models:
+        if shape.devices is None or not shape.devices.by_model:
             return None
         kinds, nodes = session.snapshot.nodes.devices.kinds, len(session.snapshot.nodes)
         return room(kinds, shape, serving(kinds, shape.devices, memory=False), nodes)

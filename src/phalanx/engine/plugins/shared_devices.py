@@ -141,12 +141,15 @@ def _why(part: Part, memory: Int, spare: Int, *, large: bool) -> str:
     if not large:
         return f"with fewer than {part.devices} {RESOURCE} to share"
     best = int(np.argmax(spare * (WHOLE if part.memory else 1) // np.maximum(levels(part, memory), 1)))
-    left = int(spare[best]) // WHOLE * MIB if part.memory else int(spare[best]) // max(int(memory[best]), 1)
-    most = written(left, MEMORY) if part.memory else written(left, RESOURCE)
+    by_memory = part.memory and not part.milli
+    left = int(spare[best]) // WHOLE * MIB if by_memory else int(spare[best]) // max(int(memory[best]), 1)
+    most = written(left, MEMORY if by_memory else RESOURCE)
     return f"short of {RESOURCE} with {_said(part)} left (most left of one: {most})"
 
 
 def _said(part: Part) -> str:
     """Return what is asked of each device."""
     each = written(part.memory, MEMORY) if part.memory else f"{part.milli / WHOLE:g}"
+    if part.memory and part.milli:
+        each = f"{each} and {part.milli / WHOLE:g}"
     return each if part.devices == 1 else f"{each} on each of {part.devices}"

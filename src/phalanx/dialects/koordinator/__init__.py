@@ -1,0 +1,1 @@
+"""Koordinator: parts of GPUs as its DeviceShare plugin gives them out."""

@@ -1,0 +1,65 @@
+"""Hardware: objects beside the nodes that describe their devices, and what a node is with its object.
+
+Object and node come in any order, and either may go; a node is worked out from both whenever one of them is seen.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from phalanx.model.axis import GPU, unit
+from phalanx.model.events import DevicesGone, DevicesSeen, NodeSeen, Refused
+from phalanx.model.node import Node
+
+
+class Hardware:
+    """Remembers the objects by node, and what those nodes are without them."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, DevicesSeen] = {}
+        self._plain: dict[str, Node] = {}
+
+    def apply(self, event: NodeSeen | DevicesSeen | DevicesGone | Refused, nodes: Mapping[str, Node]) -> Iterator[Node]:
+        """Take in a node, or that an object says something (else), is gone or set aside; yield what its node is now."""
+        if isinstance(event, NodeSeen):
+            yield self._described(event.node)
+            return
+        name = event.object.name
+        old = self._seen.get(name)
+        if isinstance(event, DevicesSeen):
+            self._seen[name] = event
+        else:
+            another = isinstance(event, DevicesGone) and old is not None and event.uid not in {None, old.uid}
+            if old is None or old.object != event.object or another:
+                return
+            del self._seen[name]
+        if name in nodes:
+            yield self._described(self._plain.get(name, nodes[name]))
+
+    def _described(self, node: Node) -> Node:
+        """Return a node with what its object says."""
+        seen = self._seen.get(node.name)
+        if seen is None:
+            self._plain.pop(node.name, None)
+            return node
+        self._plain[node.name] = node
+        return _with(node, seen)
+
+
+def _with(node: Node, seen: DevicesSeen) -> Node:
+    """Return a node with the GPUs that its object lists. Those of a register, or that are time-sliced, stay."""
+    own = [one for one in node.devices if one.resource == GPU]
+    if not seen.devices or any(one.id or one.replicas > 1 for one in own):
+        return node
+    cordoned = {one.index for one in own if one.cordoned}
+    listed = [replace(one, cordoned=one.index in cordoned) for one in seen.devices]
+    usable, given = sum(one.usable for one in listed) * unit(GPU), node.allocatable.get(GPU)
+    # What the device plugin withholds is most likely what the object calls unhealthy: not taken off twice.
+    amount = usable if given is None else min(given, usable)
+    others = [one for one in node.devices if one.resource != GPU]
+    amounts = {name: there for name, there in node.allocatable.items() if name != GPU}
+    there = len(own) or (given or 0) // unit(GPU)
+    remark = f"{seen.object} lists {len(listed)} of {GPU}, the device plugin counts {there}"
+    return replace(
+        node, devices=tuple(sorted([*others, *listed])), allocatable=amounts | ({GPU: amount} if amount else {}),
+        remarks=node.remarks if given is None or there == len(listed) else (*node.remarks, remark),
+    )  # fmt: skip

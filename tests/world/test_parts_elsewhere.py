@@ -1,0 +1,54 @@
+"""Parts that other systems' device plugins count: where nothing is shared, a GPU counts whole and who asks is held."""
+
+from typing import Any
+
+from phalanx.dialects.read import read
+from phalanx.model.sharing import MIB, Part, Sharing
+from phalanx.world.sharing import NO_NODE_SIDE, NO_PLUGIN, NO_RESERVATION
+from phalanx.world.views import tasks_of
+from phalanx.world.world import World
+
+GPU = "nvidia.com/gpu"
+NODE: dict[str, Any] = {
+    "apiVersion": "v1", "kind": "Node",
+    "metadata": {"name": "n1", "annotations": {
+        "hami.io/node-nvidia-register": "GPU-a,10,24576,100,NVIDIA-L4,0,true:GPU-b,10,24576,100,NVIDIA-L4,0,true:"}},
+    "status": {"allocatable": {"pods": "9", GPU: "20"}},
+}  # fmt: skip
+
+
+def pod(name: str, node: str | None) -> dict[str, Any]:
+    limits = {GPU: 2, "nvidia.com/gpumem": 3000, "nvidia.com/gpucores": 25}
+    spec = {"schedulerName": "phalanx", "containers": [{"name": "a", "resources": {"limits": limits}}]}
+    metadata = {"name": name, "uid": name}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata,
+        "spec": spec | ({"nodeName": node} if node else {}),
+    }
+
+
+def said(world: World) -> dict[str, tuple[int, Part | None, str | None]]:
+    world.compile(0.0)
+    return {
+        uid: (dict(task.shape.requests)[GPU], task.shape.part, task.hold.message if task.hold else None)
+        for uid, task in tasks_of(world).items()
+    }
+
+
+def test_who_shares_counts_whole_until_devices_are_shared_and_again_when_they_are_not() -> None:
+    world = World()
+    for document in (NODE, pod("there", "n1"), pod("waits", None)):
+        event = read(document, ["phalanx"])
+        assert event is not None
+        world.apply(event)
+    alone = {"there": (2000, None, None), "waits": (2000, None, NO_NODE_SIDE)}
+    part = Part(2, milli=250, memory=3000 * MIB)
+    for _ in range(2):
+        assert said(world) == alone
+        world.sharings.set(Sharing(), NO_PLUGIN)
+        assert said(world) == {"there": (500, part, None), "waits": (500, part, None)}
+        world.sharings.set(None, NO_PLUGIN)
+        assert said(world)["waits"] == (2000, None, NO_PLUGIN)
+        world.sharings.set(None, NO_RESERVATION)
