@@ -1,0 +1,92 @@
+"""Memory and cores of one GPU: whatever comes, neither is ever more than there is, and room comes back."""
+
+from collections import defaultdict
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phalanx.dialects.read import read
+from phalanx.loop import Loop
+from phalanx.model.events import TaskGone
+from phalanx.policy.load import load_policy
+from phalanx.sim.cycles import carry_out
+from phalanx.world.world import World
+
+POLICY = load_policy("default")
+TOTAL = 24_576
+REGISTERS = {
+    "nvidia.com/gpu": ("hami.io/node-nvidia-register", "GPU-{},10,24576,100,NVIDIA-L4,0,true:"),
+    "volcano.sh/vgpu-number": ("volcano.sh/node-vgpu-register", "GPU-{},10,24576,NVIDIA-L4,true,hami-core:"),
+}
+PREFIXES = {"nvidia.com/gpu": ("nvidia.com/gpumem", "nvidia.com/gpucores")}
+VOLCANO = ("volcano.sh/vgpu-memory", "volcano.sh/vgpu-cores")
+#: Of how many GPUs, MiB (None: all) and percent of cores of each.
+ASKS = st.tuples(
+    st.integers(1, 2), st.sampled_from([None, 1000, 8000, 12_288, 20_000]), st.sampled_from([0, 25, 60, 100])
+)
+
+
+def node(name: str, resource: str, gpus: int) -> dict[str, Any]:
+    key, record = REGISTERS[resource]
+    metadata = {"name": name, "annotations": {key: "".join(record.format(at) for at in range(gpus))}}
+    amounts = {"pods": "99", resource: str(10 * gpus)}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": amounts}}
+
+
+def pod(name: str, resource: str, asked: tuple[int, int | None, int]) -> dict[str, Any]:
+    count, memory, cores = asked
+    of_memory, of_cores = PREFIXES.get(resource, VOLCANO)
+    limits = {resource: count, of_cores: cores} | ({} if memory is None else {of_memory: memory})
+    spec = {"schedulerName": "phalanx", "containers": [{"name": "a", "resources": {"limits": limits}}]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "uid": name}, "spec": spec}
+
+
+RESOURCES = st.sampled_from(sorted(REGISTERS))
+
+
+@given(
+    st.lists(st.tuples(RESOURCES, st.integers(1, 3)), min_size=1, max_size=2),
+    st.lists(st.tuples(RESOURCES, ASKS), min_size=1, max_size=9),
+)
+@settings(max_examples=40, deadline=None)
+def test_neither_memory_nor_cores_of_a_gpu_are_given_out_twice_and_all_of_it_comes_back(
+    nodes: list[tuple[str, int]], asks: list[tuple[str, tuple[int, int | None, int]]]
+) -> None:
+    world = World(POLICY.label_keys, POLICY.devices)
+    loop = Loop(world, POLICY, shares=True)
+    for at, (resource, gpus) in enumerate(nodes):
+        event = read(node(f"n{at}", resource, gpus), ["phalanx"])
+        assert event is not None
+        world.apply(event)
+    first: list[int] = []
+    for round_ in range(2):
+        placed = []
+        for at, (resource, asked) in enumerate(asks):
+            event = read(pod(f"p{round_}-{at}", resource, asked), ["phalanx"])
+            assert event is not None
+            world.apply(event)
+            cycle = loop.cycle(100.0 * round_ + at)
+            assert not cycle.broken
+            carry_out(world, cycle.plan)
+        memory: dict[tuple[str, str], int] = defaultdict(int)
+        cores: dict[tuple[str, str], int] = defaultdict(int)
+        for at, (_, (count, mebibytes, percent)) in enumerate(asks):
+            task = world.tasks[f"p{round_}-{at}"]
+            if task.node is None:
+                continue
+            placed.append(at)
+            assert task.part is not None
+            assert len(set(task.groups)) == count
+            for group in task.groups:
+                memory[task.node, group] += TOTAL if mebibytes is None else mebibytes
+                cores[task.node, group] += percent
+        assert all(sum_ <= TOTAL for sum_ in memory.values())
+        assert all(sum_ <= 100 for sum_ in cores.values())
+        gpus_used = {f"n{at}": len([1 for name, _ in memory if name == f"n{at}"]) for at in range(len(nodes))}
+        assert all(gpus_used[f"n{at}"] <= gpus for at, (_, gpus) in enumerate(nodes))
+        # Everything ends; the second round finds what the first one found.
+        first = placed if not round_ else first
+        assert placed == first
+        for uid in list(world.tasks):
+            world.apply(TaskGone(uid))
