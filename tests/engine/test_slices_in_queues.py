@@ -111,6 +111,22 @@ def test_whoever_has_more_than_its_part_in_slices_gives_them_back_to_whom_they_a
     )
 
 
+def test_whoever_stays_within_its_part_in_slices_keeps_them() -> None:
+    check(
+        """
+        node  n1    nvidia.com/mig-1g.10gb=4
+        queue a     quota:gpu=1
+        queue b     quota:gpu=1
+        pod   a1    nvidia.com/mig-1g.10gb=2 queue=a on=n1 controlled
+        pod   b1    nvidia.com/mig-1g.10gb=3 queue=b
+        """,
+        """
+        wait b1 1 full: …
+        """,
+        policy=BY_SLICES,
+    )
+
+
 def test_another_table_counts_from_the_next_cycle_on() -> None:
     stage = Stage(
         """
