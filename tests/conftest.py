@@ -1,6 +1,7 @@
 """What every test run shares: how hypothesis looks for trouble, and an honest last word."""
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -10,6 +11,11 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+# A shell that starts the tests in the background lets them, and every program they start, ignore Ctrl-C. Programs
+# that a test ends by it would then never end.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
