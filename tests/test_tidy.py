@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
@@ -83,6 +84,12 @@ def test_the_cluster_the_simulator_and_the_commands_read_the_world_through_views
         for path in (ROOT / "src" / "phalanx" / folder).rglob("*.py"):
             found = direct.findall(path.read_text())
             assert not found, f"{path} reads world.{found[0]}"
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """Two of one name cannot be collected together; each alone can, so nobody sees it before the whole run."""
+    named = Counter(path.name for path in Path(__file__).parent.rglob("test_*.py"))
+    assert [name for name, count in named.items() if count > 1] == []
 
 
 def test_one_title_per_page() -> None:
