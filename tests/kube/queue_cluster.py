@@ -97,13 +97,17 @@ class QueueCluster:
         return said, condition(self.plane, pod)["message"]
 
     def events(self, reason: str) -> list[str]:
-        """Return what events of this reason say, and of what."""
-        events = list_all(self.plane.kubeconfig, EVENTS)
-        return [
-            f"{event['regarding']['kind']} {event['regarding']['name']}: {event['note']}"
-            for event in events
-            if event["reason"] == reason
-        ]
+        """Wait for events of this reason, which are written behind everything else; return what they say, of what."""
+
+        def look() -> list[str]:
+            return [
+                f"{event['regarding']['kind']} {event['regarding']['name']}: {event['note']}"
+                for event in list_all(self.plane.kubeconfig, EVENTS)
+                if event["reason"] == reason
+            ]
+
+        found: list[str] = eventually(f"an event {reason}", look, self.log)
+        return found
 
 
 @pytest.fixture(scope="module")
