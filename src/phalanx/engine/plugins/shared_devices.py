@@ -13,11 +13,14 @@ from phalanx.engine.session.devices import WHOLE_DEVICES, whole_devices
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.taking import offered, with_own_devices
-from phalanx.model.axis import MEMORY, Float, Int
+from phalanx.model.axis import MEMORY, Bool, Float, Int
 from phalanx.model.quantity import QuantityError, capacity, written
 from phalanx.model.queue import Placement
-from phalanx.model.sharing import MIB, RESOURCE, WHOLE, Part, Sharing, levels
+from phalanx.model.sharing import MIB, RESOURCE, WHOLE, Part, SharedTable, Sharing, levels
 from phalanx.model.snapshot import Snapshot
+
+#: Why a node has no room for a part.
+_NONE, _UNKNOWN, _SMALL, _FEW, _SHORT = range(5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +82,13 @@ class SharedDevices(Plugin):
         part = books.parts[request.shape]
         if part is None:
             return [(len(nodes), f"short of {RESOURCE} that nobody shares")]
-        counts: Counter[str] = Counter()
         empty = books.empty(request.shape)
         large = empty.room(empty.copies) > 0
-        table, most = books.table, _spare_parts(session, request)
-        # A loop over the nodes that refuse, only to explain it.
-        for node in nodes.tolist():
-            rows = slice(table.first[node], table.first[node + 1])
-            counts[_why(part, table.memory[rows], most[rows], large=bool(large[node]))] += 1
+        causes = _causes(part, books.table, large, _spare_parts(session, request))[nodes]
+        each, count = np.unique(causes, axis=0, return_counts=True)
+        counts: Counter[str] = Counter()
+        for (cause, figure), times in zip(each.tolist(), count.tolist(), strict=True):
+            counts[_words(part, cause, figure)] += times
         return [(count, text) for text, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
     def limits(self, session: Session, request: Request, nodes: Int) -> str:
@@ -129,21 +131,37 @@ def _spare_parts(session: Session, request: Request) -> Int:
     return np.where(offers.opens & (offers.wholes[offers.owner] == 0), 0, offers.spare)
 
 
-def _why(part: Part, memory: Int, spare: Int, *, large: bool) -> str:
-    """Say why a node has no room for a part."""
-    if not len(memory):
-        return f"without {RESOURCE}"
-    if not large and part.memory:
-        largest = int(memory.max())
-        if not largest:
-            return f"on which the memory of {RESOURCE} is not known"
-        return f"too small in {RESOURCE} ({_said(part)} asked, largest {written(largest * MIB, MEMORY)})"
-    if not large:
-        return f"with fewer than {part.devices} {RESOURCE} to share"
-    best = int(np.argmax(spare * (WHOLE if part.memory else 1) // np.maximum(levels(part, memory), 1)))
+def _causes(part: Part, table: SharedTable, large: Bool, spare: Int) -> Int:
+    """Return [node, 2]: why it has no room for a part, and the figure that goes with it."""
+    nodes = len(table.first) - 1
+    causes = np.zeros((nodes, 2), np.int64)
+    some = np.flatnonzero(np.diff(table.first))
+    if not len(some):
+        return causes
+    starts = table.first[some]
+    # The first device of each node of which the part leaves most.
+    rank = spare * (WHOLE if part.memory else 1) // np.maximum(levels(part, table.memory), 1)
+    best = np.lexsort((-rank, np.repeat(np.arange(nodes), np.diff(table.first))))[starts]
     by_memory = part.memory and not part.milli
-    left = int(spare[best]) // WHOLE * MIB if by_memory else int(spare[best]) // max(int(memory[best]), 1)
-    most = written(left, MEMORY if by_memory else RESOURCE)
+    left = spare[best] // WHOLE * MIB if by_memory else spare[best] // np.maximum(table.memory[best], 1)
+    largest = np.maximum.reduceat(table.memory, starts)
+    small = np.where(largest > 0, _SMALL, _UNKNOWN) if part.memory else np.full(len(some), _FEW)
+    causes[some, 0] = np.where(large[some], _SHORT, small)
+    causes[some, 1] = np.where(large[some], left, np.where(small == _SMALL, largest, 0))
+    return causes
+
+
+def _words(part: Part, cause: int, figure: int) -> str:
+    """Say why nodes have no room for a part."""
+    if cause == _NONE:
+        return f"without {RESOURCE}"
+    if cause == _UNKNOWN:
+        return f"on which the memory of {RESOURCE} is not known"
+    if cause == _SMALL:
+        return f"too small in {RESOURCE} ({_said(part)} asked, largest {written(figure * MIB, MEMORY)})"
+    if cause == _FEW:
+        return f"with fewer than {part.devices} {RESOURCE} to share"
+    most = written(figure, MEMORY if part.memory and not part.milli else RESOURCE)
     return f"short of {RESOURCE} with {_said(part)} left (most left of one: {most})"
 
 
