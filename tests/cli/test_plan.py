@@ -167,6 +167,12 @@ def test_without_any_time_the_first_cycle_is_in_1970(capsys: pytest.CaptureFixtu
     assert planned(capsys, "-f", str(tmp_path))["cycles"] == [{"cycle": 1, "now": "1970-01-01T00:00:00Z", "steps": []}]
 
 
+def test_a_date_that_nobody_gave_is_not_told_to_people(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(CLUSTER.partition("---")[0])
+    _, text, _ = run(capsys, "-f", str(tmp_path), "--cycles", "2")
+    assert text.startswith("cycle 1\n  nothing to do\n\ncycle 2\n")
+
+
 def test_manifests_come_from_several_paths_lists_and_standard_input(
     capsys: pytest.CaptureFixture[str], cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

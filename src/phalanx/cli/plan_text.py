@@ -36,12 +36,17 @@ def lines(planned: Planned) -> list[Line]:
     for number, plan in enumerate(planned.plans, start=1):
         now = aligned(rows(plan))
         said = now if now != before else [("  as in the cycle before", "")]
-        found += [(f"cycle {number}  {timestamp(plan.now)}", "cycle"), *(said or [("  nothing to do", "")]), ("", "")]
+        found += [(f"cycle {number}{_time(planned, plan)}", "cycle"), *(said or [("  nothing to do", "")]), ("", "")]
         before = now
     if planned.refused:
         found += [(f"refused {safe(str(one))} ({safe(source)})", "refused") for one, source in planned.refused]
         found.append(("", ""))
     return [*found, (_summary(planned), "")]
+
+
+def _time(planned: Planned, plan: Plan) -> str:
+    """Return when a cycle is. Objects without any time begin at 0, which is no date that a reader would know."""
+    return f"  {timestamp(plan.now)}" if planned.plans[0].now else ""
 
 
 def rows(plan: Plan) -> list[Row]:
