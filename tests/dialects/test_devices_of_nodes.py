@@ -146,8 +146,9 @@ def test_volcano_lists_every_gpu_under_its_own_resource_and_here_they_are_gpus()
     ],
 )  # fmt: skip
 def test_a_register_that_cannot_be_read_is_one_line_and_the_node_is_counted(text: str, why: str) -> None:
+    """Twenty places may be of one GPU: as those of one that is sliced, they are given out whole, and never in parts."""
     found = node({GPU: "20", "cpu": "8"}, {}, {REGISTER: text})
-    assert found.devices == ()
+    assert found.devices == (Device(GPU, 0, replicas=20),)
     assert found.allocatable == {GPU: 20_000, "cpu": 8000}
     assert found.remarks == (f"metadata.annotations[{REGISTER}]: {why}; its {GPU} are counted and no more",)
 

@@ -58,6 +58,8 @@ def described(
     left = reading.left(found)
     for resource in reading.shared:
         found, left = joined(resource, found, left, reading.places(resource))
+    for resource in reading.unread:
+        found[resource] = reading.uncounted(resource, found.get(resource, []))
     devices = tuple(sorted(one for listed in found.values() for one in listed))
     return Described(devices, left, tuple(reading.remarks))
 
@@ -72,8 +74,9 @@ class _Reading:
         #: Files often have the one without the other; a plugin that withholds a device lowers the allocatable ones.
         self.capacity = {name: max(amount, capacity_.get(name, 0)) for name, amount in allocatable.items()}
         self.remarks: list[str] = []
-        #: Of which a device plugin gives out parts.
+        #: Of which a device plugin gives out parts; and those of which nobody can say how many its places are.
         self.shared: list[str] = []
+        self.unread: list[str] = []
 
     def registers(self) -> dict[str, list[Device]]:
         """Read the annotations in which device plugins list every device."""
@@ -88,6 +91,7 @@ class _Reading:
                     self.shared.append(resource)
             except RegisterError as error:
                 self.remarks.append(f"{annotation(key)}: {error}; its {resource} are counted and no more")
+                self.unread.append(resource)
         return found
 
     def labelled(self, resource: str) -> list[Device]:
@@ -117,6 +121,11 @@ class _Reading:
     def places(self, resource: str) -> int:
         """Return how many the device plugin counts."""
         return self.capacity[resource] // unit(resource)
+
+    def uncounted(self, resource: str, listed: list[Device]) -> list[Device]:
+        """Return all places as those of one device: they may be of few GPUs, so no part of one is given out."""
+        like = listed[0] if listed else Device(resource, 0)
+        return [Device(resource, 0, model=like.model, memory=like.memory, replicas=max(self.places(resource), 1))]
 
     def _memory(self, prefix: str) -> int:
         for end in _MEMORIES:
