@@ -7,16 +7,17 @@ most one of them lands, and either way on the same node.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from phalanx.dialects.read import read_json
 from phalanx.kube.client import Client, Reply, Unanswered
-from phalanx.kube.feed import Feed
+from phalanx.kube.feed import Feed, Known
 from phalanx.kube.kinds import PODS
 from phalanx.kube.log import Log
+from phalanx.kube.prepare import Preparation, Preparing
 from phalanx.model.events import TaskSeen
 from phalanx.model.outcome import Result
 from phalanx.model.plan import Bind
@@ -51,6 +52,7 @@ class Binder:
         fence: Callable[[], bool],
         settled: Callable[[Settled], None],
         log: Log,
+        preparations: Sequence[Preparation] = (),
     ) -> None:
         self._client = client
         self._feed = feed
@@ -59,6 +61,7 @@ class Binder:
         self._fence = fence
         self._settled = settled
         self._log = log
+        self._preparing = Preparing(preparations, self._enter, self._unprepared)
         self._waiting: deque[Bind] = deque()
         self._there = asyncio.Event()
         #: Binds that were on their way when we lost the right to write: they keep their charge.
@@ -67,25 +70,31 @@ class Binder:
 
     @property
     def idle(self) -> bool:
-        """Tell whether every bind was settled."""
+        """Tell whether every bind that can be sent was settled. What is being prepared may take long."""
         return not self._waiting and not self.in_flight
 
     def submit(self, binds: Collection[Bind]) -> None:
-        """Queue binds; never waits."""
+        """Queue binds, or first have prepared what they need; never waits."""
+        self._enter(self._preparing.take(binds))
+
+    def _enter(self, binds: Collection[Bind]) -> None:
         self._waiting.extend(binds)
         self._there.set()
+
+    def _unprepared(self, bind: Bind, why: str) -> None:
+        self._settled(Settled(bind, Result.REFUSED, why))
 
     def ask_again(self) -> None:
         """Send the binds of which we do not know what became of them once more: what landed answers 409."""
         again, self._unknown = self._unknown, []
         found = ((bind, task_of(self._world, bind.uid)) for bind in again)
-        self.submit([
+        self._enter([
             bind for bind, task in found if task and task.state is State.BINDING and task.node == bind.node
         ])  # fmt: skip
 
     def drop(self) -> list[Bind]:
         """Give back what was never sent: we are no longer the one who writes."""
-        never_sent = list(self._waiting)
+        never_sent = [*self._waiting, *self._preparing.drop()]
         self._waiting.clear()
         return never_sent
 
@@ -97,6 +106,7 @@ class Binder:
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
+            group.create_task(self._preparing.run())
             for _ in range(IN_FLIGHT):
                 group.create_task(self._work())
 
@@ -112,6 +122,8 @@ class Binder:
                 settled = await self._bind(bind)
                 if settled.result is Result.UNKNOWN:
                     self._unknown.append(bind)
+                else:
+                    self._preparing.settled(bind, refused=settled.result is Result.REFUSED)
                 self._settled(settled)
             finally:
                 self.in_flight -= 1
@@ -123,7 +135,7 @@ class Binder:
             if known is None:
                 return Settled(bind, Result.REFUSED, "the pod is gone")
             path = f"/api/v1/namespaces/{known.namespace}/pods/{known.name}"
-            reply = await self._ask("POST", f"{path}/binding", _body(bind, known.name, known.namespace, known.version))
+            reply = await self._ask("POST", f"{path}/binding", _body(bind, known, self._preparing.annotations(bind)))
             if reply is not None and reply.ok:
                 return Settled(bind, Result.OK)
             if reply is not None and reply.status in {400, 403, 404, 422}:
@@ -186,10 +198,13 @@ def _same_wish(before: Task, now: Task) -> bool:
     )
 
 
-def _body(bind: Bind, name: str, namespace: str, version: int) -> bytes:
+def _body(bind: Bind, known: Known, annotations: Mapping[str, str]) -> bytes:
     """One write binds: the preconditions make it land on this very pod, as we know it, or not at all."""
+    metadata = {
+        "name": known.name, "namespace": known.namespace, "uid": bind.uid, "resourceVersion": str(known.version),
+    }  # fmt: skip
     return msgspec.json.encode({
         "apiVersion": "v1", "kind": "Binding",
-        "metadata": {"name": name, "namespace": namespace, "uid": bind.uid, "resourceVersion": str(version)},
+        "metadata": metadata | ({"annotations": annotations} if annotations else {}),
         "target": {"apiVersion": "v1", "kind": "Node", "name": bind.node},
     })  # fmt: skip
