@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from phalanx.engine.kernels.by_count import by_count
 from phalanx.engine.opening import open_session
-from phalanx.engine.placement.place import find
+from phalanx.engine.placement.find import find
 from phalanx.engine.plugins.resource_fit import Point, ResourceFit, Weight
 from phalanx.engine.policy import Policy, Weighted
 from phalanx.engine.session.request import Request

@@ -14,7 +14,7 @@ from phalanx.engine.decide import decide
 from phalanx.engine.invariants import Violation, check
 from phalanx.engine.opening import open_session
 from phalanx.engine.placement.copies import copies
-from phalanx.engine.placement.place import find
+from phalanx.engine.placement.find import find
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session

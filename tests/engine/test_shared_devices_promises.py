@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from phalanx.engine.opening import open_session
-from phalanx.engine.placement.place import NO_TASKS, find
+from phalanx.engine.placement.find import NO_TASKS, find
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session

@@ -6,7 +6,7 @@ import numpy as np
 
 from phalanx.engine.kernels.by_count import GridScore
 from phalanx.engine.placement.copies import copies
-from phalanx.engine.placement.place import NO_TASKS, score
+from phalanx.engine.placement.find import NO_TASKS, score
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session

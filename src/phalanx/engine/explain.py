@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from phalanx.engine.placement.copies import readings, room_of
-from phalanx.engine.placement.place import request_of
+from phalanx.engine.placement.find import request_of
 from phalanx.engine.plugin import UNLIMITED, Filter
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request

@@ -18,7 +18,8 @@ from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.eviction.subset_search import SubsetSearch
 from phalanx.engine.eviction.subsets import subset_table
 from phalanx.engine.placement.copies import by_amounts, copies
-from phalanx.engine.placement.place import objection, places_later, request_of
+from phalanx.engine.placement.find import request_of
+from phalanx.engine.placement.place import objection, places_later
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import When
 from phalanx.engine.session.rows import distinct

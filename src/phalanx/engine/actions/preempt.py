@@ -15,7 +15,7 @@ from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.eviction.subset_search import SubsetSearch
 from phalanx.engine.eviction.subsets import subset_table
 from phalanx.engine.placement.copies import by_amounts
-from phalanx.engine.placement.place import request_of
+from phalanx.engine.placement.find import request_of
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import When
 from phalanx.engine.session.session import Session

@@ -14,7 +14,8 @@ from phalanx.engine.eviction.candidates import Candidates, candidates_of
 from phalanx.engine.eviction.rights import claimed_back, claimed_by
 from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.placement.copies import copies, readings
-from phalanx.engine.placement.place import places_later, request_of
+from phalanx.engine.placement.find import request_of
+from phalanx.engine.placement.place import places_later
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import When
 from phalanx.engine.session.session import Session

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates
-from phalanx.engine.placement.place import request_of
+from phalanx.engine.placement.find import request_of
 from phalanx.engine.session.request import When
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Unit

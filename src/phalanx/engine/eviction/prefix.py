@@ -13,7 +13,8 @@ import numpy as np
 from phalanx.engine.eviction.candidates import Candidates
 from phalanx.engine.eviction.reprieve import reprieve
 from phalanx.engine.eviction.search_budget import SearchBudget
-from phalanx.engine.placement.place import objection, places_later, request_of
+from phalanx.engine.placement.find import request_of
+from phalanx.engine.placement.place import objection, places_later
 from phalanx.engine.placement.settle import settle, together
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised

@@ -4,7 +4,7 @@ import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates
 from phalanx.engine.placement.copies import fits_there
-from phalanx.engine.placement.place import NO_TASKS, find
+from phalanx.engine.placement.find import NO_TASKS, find
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Moved
 from phalanx.engine.session.request import Request, When

@@ -7,7 +7,7 @@ import numpy as np
 
 from phalanx.engine.eviction.candidates import Candidates
 from phalanx.engine.placement.copies import by_amounts
-from phalanx.engine.placement.place import request_of
+from phalanx.engine.placement.find import request_of
 from phalanx.engine.placement.settle import settle, together
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised

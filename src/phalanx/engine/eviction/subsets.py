@@ -13,7 +13,7 @@ from phalanx.engine.eviction.candidates import Candidates
 from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.kernels.packing import pack
 from phalanx.engine.placement.copies import caps
-from phalanx.engine.placement.place import request_of
+from phalanx.engine.placement.find import request_of
 from phalanx.engine.plugin import UNLIMITED
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When

@@ -1,12 +1,9 @@
 """Place: where the tasks of a unit go, given every filter and score of the policy."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from phalanx.engine.kernels.by_count import by_count
 from phalanx.engine.placement.copies import copies
-from phalanx.engine.plugin import PluginError, Score
+from phalanx.engine.placement.find import NO_TASKS, find, request_of
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
 from phalanx.engine.session.request import Request, When
@@ -15,73 +12,8 @@ from phalanx.engine.session.units import Lack, Taken, Unit
 from phalanx.model.axis import Int
 from phalanx.model.plan import Reason
 
-NO_TASKS: Int = np.zeros(0, np.int64)
 #: Ranking shapes by room asks all of them after each placement; a gang with more kinds of tasks is taken as it comes.
 RANKED_MAX = 8
-
-#: Scores are compared on a grid of 2^-20, so that float noise never breaks a tie.
-GRID = 2**20
-
-
-def request_of(session: Session, gang: int, shape: int, count: int = 1, when: When = When.NOW) -> Request:
-    """Return the request of a gang: how its queue wants its nodes, and whether it must leave the reservation alone."""
-    snapshot = session.snapshot
-    queue = int(snapshot.gangs.queue[gang])
-    placement = snapshot.queues.placement[queue] if queue >= 0 else None
-    return Request(shape, count, gang, when, not _fills_gap(session, gang), placement)
-
-
-def _fills_gap(session: Session, gang: int) -> bool:
-    """Tell whether a gang that starts now is expected to be gone when the reserved place is needed, or gets it."""
-    reservation = session.reservation
-    if reservation is None or reservation.gang == gang:
-        return reservation is not None
-    runtime = session.snapshot.gangs.gangs[gang].expected_runtime
-    return runtime is not None and session.snapshot.now + runtime <= reservation.start
-
-
-def score(session: Session, policy: Policy, request: Request, nodes: Int, taken: Int) -> Int:
-    """Return the weighted sum of all scores on the grid, entry by entry."""
-    total = np.zeros(len(nodes))
-    for plugin, weight in policy.scores:
-        scored = plugin.score(session, request, nodes, taken) if weight else None
-        if scored is not None:
-            total += weight * scored
-    if not np.isfinite(total).all():
-        bad = [plugin.name for plugin, _ in policy.scores if not _is_finite(plugin, session, request, nodes, taken)]
-        raise PluginError(f"plugin {', '.join(bad)}: a score must be a number from 0 to 1")
-    return np.rint(total * GRID).astype(np.int64)
-
-
-def _is_finite(plugin: Score, session: Session, request: Request, nodes: Int, taken: Int) -> bool:
-    scored = plugin.score(session, request, nodes, taken)
-    return scored is None or bool(np.isfinite(scored).all())
-
-
-def find(session: Session, policy: Policy, request: Request) -> Int:
-    """Return the nodes for up to `request.count` copies, in the order in which they are taken. Changes nothing."""
-    if not policy.by_count:
-        return _one_by_one(session, policy, request)
-    room = copies(session, policy, request)
-    roomy = np.flatnonzero(room > 0)
-    request = replace(request, candidates=roomy)
-    return by_count(room, request.count, lambda nodes, taken: score(session, policy, request, nodes, taken), roomy)
-
-
-def _one_by_one(session: Session, policy: Policy, request: Request) -> Int:
-    """Ask every plugin again after each copy: needed when placing on A changes the answer for B."""
-    start = session.checkpoint()
-    request = replace(request, candidates=np.flatnonzero(copies(session, policy, request) > 0))
-    picked: list[int] = []
-    for _ in range(request.count):
-        nodes = np.flatnonzero(copies(session, policy, request) > 0)
-        if not len(nodes):
-            break
-        best = nodes[np.argmax(score(session, policy, request, nodes, np.zeros(len(nodes), np.int64)))]
-        picked.append(int(best))
-        session.take(request, NO_TASKS, np.array([best]))
-    session.rollback(start)
-    return np.array(picked, np.int64)
 
 
 def place(session: Session, policy: Policy, unit: Unit, when: When = When.NOW) -> Taken:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from phalanx.engine.placement.copies import fits_there
-from phalanx.engine.placement.place import objection, request_of
+from phalanx.engine.placement.find import request_of
+from phalanx.engine.placement.place import objection
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
 from phalanx.engine.session.request import When

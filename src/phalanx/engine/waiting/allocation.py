@@ -8,7 +8,8 @@ import numpy as np
 
 from phalanx.engine.explain import ceiling, explain
 from phalanx.engine.placement.copies import copies, readings
-from phalanx.engine.placement.place import find, objection, place, request_of
+from phalanx.engine.placement.find import find, request_of
+from phalanx.engine.placement.place import objection, place
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Lack, Unit, Units, leading

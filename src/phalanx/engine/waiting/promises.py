@@ -3,7 +3,8 @@
 import numpy as np
 
 from phalanx.engine.placement.copies import copies, fits_there
-from phalanx.engine.placement.place import objection, request_of
+from phalanx.engine.placement.find import request_of
+from phalanx.engine.placement.place import objection
 from phalanx.engine.placement.settle import settle
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
