@@ -64,3 +64,10 @@ def test_the_server_is_asked_before_the_engine_is_loaded_and_nothing_is_that_is_
     assert all(not HEAVY & set(loaded) for _, loaded in asked)
     assert NEVER & set(working) == set()
     assert set(working) >= HEAVY - NEVER, "this list is out of date"
+
+
+def test_a_first_decision_loads_no_part_of_numpy_that_it_does_not_need() -> None:
+    code = "import sys; from phalanx.cli.main import main; main(['plan', '-f', 'examples/deadlock/complete'])"
+    code += "; print('numpy' in sys.modules, 'numpy.ma' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "True False"

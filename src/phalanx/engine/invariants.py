@@ -12,6 +12,7 @@ from phalanx.engine.opening import open_session
 from phalanx.engine.placement.copies import copies
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
+from phalanx.engine.session.rows import distinct
 from phalanx.engine.session.session import Session
 from phalanx.model.axis import Bool, Int
 from phalanx.model.gang import leaves, row_of
@@ -214,11 +215,11 @@ def _within_limits(snapshot: Snapshot, tasks: Int) -> Bool:
     table = snapshot.queues
     asked = np.zeros_like(table.allocated)
     queue = snapshot.gangs.queue[snapshot.tasks.gang[tasks]]
-    for row in np.unique(queue).tolist():
+    for row in distinct(queue).tolist():
         cost = snapshot.charges[snapshot.tasks.shape[tasks[queue == row]]][:, table.columns].sum(axis=0)
         asked[table.paths[row]] += cost
     over = np.asarray(((table.allocated + asked > table.limit) & (asked > 0)).any(axis=1), np.bool_)
-    guilty = {row: bool(over[table.paths[row]].any()) for row in np.unique(queue).tolist()}
+    guilty = {row: bool(over[table.paths[row]].any()) for row in distinct(queue).tolist()}
     return np.array([not guilty[row] for row in queue.tolist()], np.bool_)
 
 

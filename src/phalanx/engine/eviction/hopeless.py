@@ -7,6 +7,7 @@ import numpy as np
 
 from phalanx.engine.eviction.rights import entitled
 from phalanx.engine.session.request import Request, When
+from phalanx.engine.session.rows import distinct
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Units
 from phalanx.engine.waiting.order import asked_of_all
@@ -20,7 +21,7 @@ def nobody_below(session: Session, units: Units) -> Bool:
     # One more at the end, for those in no queue.
     lowest = np.full(len(snapshot.queues) + 1, np.iinfo(np.int64).max)
     np.minimum.at(lowest, running.queue[running.preemptible], running.priority[running.preemptible])
-    promised = np.unique(snapshot.tasks.gang[session.promise >= 0])
+    promised = distinct(snapshot.tasks.gang[session.promise >= 0])
     np.minimum.at(lowest, gangs.queue[promised], gangs.priority[promised])
     found: Bool = lowest[gangs.queue[units.gang]] >= units.priority
     return found
@@ -54,5 +55,5 @@ def not_enough(session: Session, units: Units) -> Bool:
     there = np.maximum(session.spare_amounts(request)[open_], 0).sum(axis=0)
     found: Bool = (asked_of_all(session, units) > there).any(axis=1)
     # What is promised to it is there for it too.
-    found[np.isin(units.gang, np.unique(session.snapshot.tasks.gang[session.promise >= 0]))] = False
+    found[np.isin(units.gang, distinct(session.snapshot.tasks.gang[session.promise >= 0]))] = False
     return found

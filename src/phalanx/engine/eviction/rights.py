@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from phalanx.engine.plugin import Heads, QueueOrder
+from phalanx.engine.session.rows import distinct
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Unit, Units
 from phalanx.engine.waiting.order import asked, none_of
@@ -221,7 +222,7 @@ def claimed_by(session: Session, waiting: Bool | None = None) -> set[int]:
         homeless = none_of(units, session.place >= 0)
         return session.once("claimed by the homeless", lambda: claimed_by(session, homeless))
     claims = entitled(session, units) & waiting
-    return set(np.unique(session.snapshot.gangs.queue[units.gang[claims]]).tolist())
+    return set(distinct(session.snapshot.gangs.queue[units.gang[claims]]).tolist())
 
 
 def claimed_back(session: Session, unit: Unit, claimed: set[int]) -> bool:

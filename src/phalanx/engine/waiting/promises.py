@@ -9,6 +9,7 @@ from phalanx.engine.placement.settle import settle
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
 from phalanx.engine.session.request import Request, When
+from phalanx.engine.session.rows import distinct
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Taken, Unit, Units
 from phalanx.engine.waiting.order import all_of, none_of, waiting_units
@@ -40,7 +41,7 @@ def _without_room(session: Session, policy: Policy, promised: Int) -> Bool:
     shapes, nodes = session.snapshot.tasks.shape[promised], session.promise[promised]
     short = np.zeros(len(promised), np.bool_)
     # A loop over the shapes of those who have a promise; all of one shape are judged at once.
-    for shape in np.unique(shapes).tolist():
+    for shape in distinct(shapes).tolist():
         mine = np.flatnonzero(shapes == shape)
         start = session.checkpoint()
         session.drop_promise(promised[mine])
@@ -70,7 +71,7 @@ def _why_not(session: Session, policy: Policy, gang: int) -> str | None:
         return "room for its gang could not be made"
     mine = session.promised_tasks(gang)
     shapes, nodes = snapshot.tasks.shape[mine], session.promise[mine]
-    for shape in np.unique(shapes).tolist():
+    for shape in distinct(shapes).tolist():
         request = request_of(session, gang, shape, when=When.LATER)
         where = nodes[shapes == shape]
         if not fits_there(session, policy, request, where):
@@ -135,7 +136,7 @@ def not_yet(session: Session, policy: Policy, units: Units) -> Bool:
     tasks = session.snapshot.tasks.shape
     promised = session.promise >= 0
     # A loop over the shapes of those who wait so.
-    for shape in np.unique(tasks[promised]).tolist():
+    for shape in distinct(tasks[promised]).tolist():
         roomy[shape] = bool(copies(session, policy, Request(shape, beside=False)).any())
     return found & none_of(units, roomy[tasks])
 
