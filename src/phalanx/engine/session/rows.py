@@ -19,7 +19,8 @@ def distinct(values: Int) -> Int:
     if (values == values[:1]).all():
         return values[:1]
     ordered = np.sort(values)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    different: Int = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return different
 
 
 def counted(values: Int) -> tuple[Int, Int]:
