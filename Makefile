@@ -10,7 +10,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 export UV_PYTHON_DOWNLOADS := never
 PYTEST_ARGS ?=
 
-.PHONY: demo test check bench bench-cluster bench-admission chaos upgrade cluster test-versions chart format clean
+.PHONY: demo test check bench bench-cluster bench-admission chaos upgrade cluster differential test-versions chart format clean
 
 demo: $(VENV)/.run            ## three disasters of a pod-by-pod scheduler, and Phalanx avoiding each
 	@$(BIN)/phalanx demo
@@ -43,6 +43,9 @@ upgrade: $(VENV)/.dev         ## upgrade and rollback under load, many times
 
 properties: $(VENV)/.dev      ## nobody is evicted in vain, in RUNS=5000 random small clusters; tells how far it is
 	RUNS=$${RUNS:-5000} $(BIN)/pytest -n 0 -s -q --timeout=0 tests/engine/test_nobody_leaves_in_vain.py $(PYTEST_ARGS)
+
+differential: $(VENV)/.dev    ## the same verdicts as the real kube-scheduler: CLUSTERS=50 of each family, FAMILIES=a,b, SEED=0, ARGS=--record
+	@$(BIN)/python -m tests.differential $(ARGS)
 
 cluster: $(VENV)/.run         ## a real control plane, pretend GPU nodes and Phalanx until Ctrl-C: K8S=1.35|1.36|1.37
 	@$(BIN)/phalanx playground

@@ -185,6 +185,27 @@ def test_on_the_host_network_every_port_is_one_of_the_host() -> None:
     assert shape(containers=[{"ports": ports}], hostNetwork=True).host_ports == (HostPort(80), HostPort(81))
 
 
+@pytest.mark.parametrize(
+    ("spec", "needed"),
+    [
+        ({"hostUsers": False, "hostNetwork": True}, ("UserNamespacesHostNetworkSupport",)),
+        ({"hostUsers": False}, ()),
+        ({"hostUsers": True, "hostNetwork": True}, ()),
+        ({"hostNetwork": True}, ()),
+        ({"containers": [{"restartPolicyRules": [{"action": "Restart"}]}]}, ()),
+        ({"containers": [{}, {"restartPolicyRules": [{"action": "Restart"}, {"action": "RestartAllContainers"}]}]},
+         ("RestartAllContainersOnContainerExits",)),
+        ({"hostUsers": False, "hostNetwork": True,
+          "initContainers": [{"restartPolicyRules": [{"action": "RestartAllContainers"}]}]},
+         ("RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport")),
+    ],
+)  # fmt: skip
+def test_what_only_some_kubelets_can_do_is_a_feature_that_the_node_must_declare(
+    spec: dict[str, Any], needed: tuple[str, ...]
+) -> None:
+    assert shape(**spec).features == needed
+
+
 def test_ports_that_do_not_exist_are_refused() -> None:
     field = "spec.containers[0].ports[0]"
     odd = [{"ports": [{"containerPort": 80, "hostPort": 80, "protocol": "ICMP"}]}]

@@ -48,9 +48,6 @@ TERM = {"topologyKey": "zone", "labelSelector": {}}
         *[({"volumes": [{kind: {}}]}, f"volumes[0].{kind}", LATER) for kind in
           ("gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "cinder", "iscsi", "rbd", "vsphereVolume")],
         ({"resourceClaims": [{"name": "gpu"}]}, "resourceClaims", LATER),
-        ({"hostUsers": False, "hostNetwork": True}, "hostUsers", f"false together with hostNetwork is {LATER}"),
-        ({"containers": [{"restartPolicyRules": [{"action": "Restart"}, {"action": "RestartAllContainers"}]}]},
-         "containers[0].restartPolicyRules", f"RestartAllContainers is {LATER}"),
     ],
 )  # fmt: skip
 def test_a_hard_constraint_of_the_spec_holds_the_pod(spec: dict[str, Any], field: str, message: str) -> None:
@@ -121,6 +118,8 @@ def test_a_pending_pod_that_is_being_deleted_is_held() -> None:
         {"volumes": [{"emptyDir": {}}, {"configMap": {"name": "c"}}, {"hostPath": {"path": "/"}}, {"nfs": {}}]},
         {"schedulingGates": [], "resourceClaims": [], "volumes": None},
         {"hostUsers": False},
+        {"hostUsers": False, "hostNetwork": True},
+        {"containers": [{"restartPolicyRules": [{"action": "RestartAllContainers"}]}]},
     ],
 )
 def test_preferences_and_harmless_volumes_hold_nobody(spec: dict[str, Any]) -> None:

@@ -50,6 +50,18 @@ def test_a_node_that_is_not_ready_or_cordoned_takes_nothing() -> None:
     assert chosen([down, closed, node("c")], asking()) == ["c"]
 
 
+def test_a_pod_goes_to_nodes_that_declare_all_that_it_needs() -> None:
+    able = [Node(name, allocatable=ROOMY, features=features) for name, features in (
+        ("a", ()), ("b", ("other",)), ("c", ("x",)), ("d", ("other", "x", "y")),
+    )]  # fmt: skip
+    assert chosen(able, asking(features=("x",)), copies=3)[:2] == ["c", "c"]
+    assert chosen(able, asking(features=("x", "y"))) == ["d"]
+    assert chosen(able[:3], asking(features=("x", "y"))) == [
+        "never: 0/3 nodes: 2 not declaring the feature x, 1 not declaring the feature y"
+    ]
+    assert chosen(able, asking()) == ["a"]
+
+
 def test_a_pod_that_tolerates_the_cordon_may_go_there() -> None:
     closed = Node("closed", allocatable=ROOMY, cordoned=True)
     tolerant = asking(tolerations=(Toleration("node.kubernetes.io/unschedulable", "Exists"),))

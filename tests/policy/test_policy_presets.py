@@ -19,8 +19,8 @@ def test_the_presets_are_these_and_use_built_in_plugins_alone() -> None:
 
 def test_default_packs_gangs_and_keeps_others_off_gpu_nodes() -> None:
     assert listed("default") == [
-        ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("device_model", 4), ("device_memory", 4),
-        ("pod_anti_affinity", 1), ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
+        ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("declared_features", 1), ("device_model", 4),
+        ("device_memory", 4), ("pod_anti_affinity", 1), ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
         ("shared_devices", 2), ("scarce_resources", 4), ("ageing", 1), ("gang", 1), ("quota", 1), ("fairness", 1),
         ("patience", 1), ("priority", 1), ("arrival", 1),
     ]  # fmt: skip
@@ -28,8 +28,8 @@ def test_default_packs_gangs_and_keeps_others_off_gpu_nodes() -> None:
 
 def test_pod_by_pod_is_kube_schedulers_list_without_gangs() -> None:
     assert listed("pod-by-pod") == [
-        ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("device_model", 4), ("device_memory", 4),
-        ("pod_anti_affinity", 1), ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
+        ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("declared_features", 1), ("device_model", 4),
+        ("device_memory", 4), ("pod_anti_affinity", 1), ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
         ("balanced_allocation", 1), ("priority", 1), ("arrival", 1),
     ]  # fmt: skip
 
@@ -66,6 +66,7 @@ def test_each_filter_that_is_left_out_is_warned_of_and_so_is_a_weight_without_ef
     assert warnings(policy) == [
         "without node_ready, pods go to nodes that are not ready or cordoned",
         "without node_affinity, nodeSelector and required node affinity are not honoured",
+        "without declared_features, pods go to nodes whose kubelet cannot run them",
         "without device_model, the models in phalanx.dev/gpu-model are not honoured",
         "without device_memory, phalanx.dev/gpu-memory-minimum is not honoured",
         "without mixed_devices, on nodes with GPUs of several models, those that serve are not counted apart",

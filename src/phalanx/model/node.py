@@ -32,6 +32,8 @@ class Node:
     ready: bool = True
     #: Cordoned: takes no new pods but those that tolerate it.
     cordoned: bool = False
+    #: What its kubelet declares that it can do, sorted.
+    features: tuple[str, ...] = ()
     #: Those of which it says more than how many there are: by labels or annotations, sorted.
     devices: tuple[Device, ...] = ()
     #: What its labels, annotations and counts say of devices and contradicts itself or cannot be read, one line each.

@@ -40,6 +40,9 @@ class NodeTable:
     taint_set: Int
     taint_sets: tuple[tuple[Taint, ...], ...]
     labels: tuple[Mapping[str, str], ...]
+    #: Per node, the number of its set of declared features in `feature_sets`.
+    feature_set: Int
+    feature_sets: tuple[tuple[str, ...], ...]
     devices: DeviceTable = NO_DEVICES
     _domains: dict[str, Domains] = field(default_factory=dict[str, Domains], repr=False, compare=False)
 

@@ -53,6 +53,8 @@ class Shape:
     node_terms: tuple[NodeTerm, ...] | None = None
     preferences: tuple[Preference, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
+    #: What its node must declare that it can do, sorted.
+    features: tuple[str, ...] = ()
     #: Required anti-affinity: keeps matching pods out of its domains while it is on a node.
     repels: tuple[Repulsion, ...] = ()
     #: Which devices serve it; None: any of the resource that it asks for.

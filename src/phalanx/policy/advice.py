@@ -8,6 +8,7 @@ _UNHONOURED = {
     "node_ready": "pods go to nodes that are not ready or cordoned",
     "taints": "pods go to nodes whose taints they do not tolerate",
     "node_affinity": "nodeSelector and required node affinity are not honoured",
+    "declared_features": "pods go to nodes whose kubelet cannot run them",
     "device_model": "the models in phalanx.dev/gpu-model are not honoured",
     "device_memory": "phalanx.dev/gpu-memory-minimum is not honoured",
     "mixed_devices": "on nodes with GPUs of several models, those that serve are not counted apart",

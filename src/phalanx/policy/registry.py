@@ -15,6 +15,7 @@ from phalanx.engine.plugin import Plugin, Share
 from phalanx.engine.plugins.ageing import Ageing
 from phalanx.engine.plugins.arrival import Arrival
 from phalanx.engine.plugins.balanced_allocation import BalancedAllocation
+from phalanx.engine.plugins.declared_features import DeclaredFeatures
 from phalanx.engine.plugins.device_memory import DeviceMemory
 from phalanx.engine.plugins.device_model import DeviceModel
 from phalanx.engine.plugins.fairness import Fairness
@@ -44,8 +45,9 @@ if TYPE_CHECKING:
 GROUP = "phalanx.plugins"
 
 _BUILT_IN: tuple[type[Plugin], ...] = (
-    NodeReady, Taints, NodeAffinity, DeviceModel, DeviceMemory, PodAntiAffinity, HostPorts, ResourceFit, MixedDevices,
-    SharedDevices, ScarceResources, BalancedAllocation, Ageing, Gang, Quota, Fairness, Patience, Priority, Arrival,
+    NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, PodAntiAffinity, HostPorts,
+    ResourceFit, MixedDevices, SharedDevices, ScarceResources, BalancedAllocation, Ageing, Gang, Quota, Fairness,
+    Patience, Priority, Arrival,
 )  # fmt: skip
 
 PLUGINS: Mapping[str, type[Plugin]] = {plugin.name: plugin for plugin in _BUILT_IN}

@@ -1,7 +1,7 @@
 """Make, read and remove many objects of a real API server quickly: tests and benchmarks start from full clusters."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -59,13 +59,13 @@ def create_all(
     kubeconfig: Path, objects: Iterable[Manifest], done: Callable[[int], None] | None = None, in_flight: int = IN_FLIGHT
 ) -> None:
     """Create the objects, about in this order; `done` hears of the progress."""
-    asyncio.run(_with(kubeconfig, lambda client: create(client, list(objects), done, in_flight)))
+    with_client(kubeconfig, lambda client: create(client, list(objects), done, in_flight))
 
 
 def delete_all(kubeconfig: Path, objects: Iterable[Manifest]) -> None:
     """Delete objects now, whatever grace they would like; one that is gone already is fine."""
     bodies = [(f"{path_of(item)}/{item['metadata']['name']}", b'{"gracePeriodSeconds":0}') for item in objects]
-    asyncio.run(_with(kubeconfig, lambda client: _all(client, "DELETE", bodies, None, IN_FLIGHT)))
+    with_client(kubeconfig, lambda client: _all(client, "DELETE", bodies, None, IN_FLIGHT))
 
 
 def list_all(kubeconfig: Path, path: str) -> list[Manifest]:
@@ -84,7 +84,7 @@ def list_all(kubeconfig: Path, path: str) -> list[Manifest]:
                 return
             query = {"limit": "2000", "continue": following}
 
-    asyncio.run(_with(kubeconfig, read))
+    with_client(kubeconfig, read)
     return found
 
 
@@ -101,7 +101,7 @@ def path_of(item: Manifest) -> str:
     root = f"/api/{version}" if "/" not in version else f"/apis/{version}"
     namespace = item["metadata"].get("namespace")
     kind = item["kind"].lower()
-    plural = kind + ("es" if kind.endswith("s") else "s")
+    plural = f"{kind[:-1]}ies" if kind.endswith("y") else kind + ("es" if kind.endswith("s") else "s")
     return f"{root}/namespaces/{namespace}/{plural}" if namespace else f"{root}/{plural}"
 
 
@@ -112,9 +112,14 @@ async def client_of(kubeconfig: Path) -> AsyncIterator[Client]:
         yield client
 
 
-async def _with(kubeconfig: Path, work: Callable[[Client], Any]) -> None:
-    async with client_of(kubeconfig) as client:
-        await work(client)
+def with_client(kubeconfig: Path, work: Callable[[Client], Awaitable[None]]) -> None:
+    """Do some work with a client of its own."""
+
+    async def run() -> None:
+        async with client_of(kubeconfig) as client:
+            await work(client)
+
+    asyncio.run(run())
 
 
 async def _all(

@@ -1,11 +1,12 @@
 """Node rows: the node table of a snapshot, of which only dirty rows are written again."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from phalanx.model.axis import SUM_MAX, Axis, Bool, Int
-from phalanx.model.node import Taint
+from phalanx.model.node import Node, Taint
 from phalanx.model.snapshot import NodeTable
 from phalanx.model.task import Shape, State
 from phalanx.model.topology import Domains
@@ -15,6 +16,9 @@ from phalanx.world.shared_rows import SharedRows
 
 if TYPE_CHECKING:
     from phalanx.world.world import World
+
+#: What a node may have several of, and what can be sorted.
+T = TypeVar("T", Taint, str)
 
 
 class _Row(NamedTuple):
@@ -88,13 +92,14 @@ class NodeRows:
             said = world.said.domains.labels(node)
             if labels[row] != said:
                 labels[row], relabelled = said, True
-        taint_sets, taint_set = _taint_sets(world, old, dirty)
+        taint_sets, taint_set = _sets(world, old, dirty, old.taint_sets, old.taint_set, lambda node: node.taints)
+        features = _sets(world, old, dirty, old.feature_sets, old.feature_set, lambda node: node.features)
         for array in columns.values():
             array.flags.writeable = False
         kept: dict[str, Domains] = {} if relabelled else old._domains  # noqa: SLF001 (its own cache, handed on)
         return NodeTable(
             names=old.names, row=old.row, taint_set=taint_set, taint_sets=taint_sets,
-            labels=tuple(labels) if relabelled else old.labels,
+            labels=tuple(labels) if relabelled else old.labels, feature_sets=features[0], feature_set=features[1],
             devices=self.devices.table(old.names, world.nodes, self._dirty), _domains=kept, **columns,
         )  # fmt: skip
 
@@ -107,6 +112,7 @@ def _blank(names: tuple[str, ...], axis: Axis) -> NodeTable:
         names=names, row={name: row for row, name in enumerate(names)}, allocatable=wide, free=wide, leaving=wide,
         promised=wide, scored=np.zeros((len(names), 2), np.int64, order="F"), ready=no, cordoned=no,
         taint_set=np.zeros(len(names), np.int64), taint_sets=((),), labels=tuple({} for _ in names),
+        feature_set=np.zeros(len(names), np.int64), feature_sets=((),),
     )  # fmt: skip
 
 
@@ -149,13 +155,16 @@ def _row(world: "World", axis: Axis, name: str, found: dict[Shape, Counts]) -> _
     return _Row(allocatable, allocatable - used, leaving, promised, np.array(scored, np.int64))
 
 
-def _taint_sets(world: "World", old: NodeTable, dirty: list[str]) -> tuple[tuple[tuple[Taint, ...], ...], Int]:
-    """Return the distinct sets of taints, sorted, and each node's number; the old ones if none changed."""
-    if all(old.taint_sets[old.taint_set[old.row[name]]] == world.nodes[name].taints for name in dirty):
-        return old.taint_sets, old.taint_set
-    of_node = [world.nodes[name].taints for name in old.names]
+def _sets(
+    world: "World", old: NodeTable, dirty: list[str], sets: tuple[tuple[T, ...], ...], codes: Int,
+    of: Callable[[Node], tuple[T, ...]],
+) -> tuple[tuple[tuple[T, ...], ...], Int]:  # fmt: skip
+    """Return the distinct sets that nodes have, sorted, and each node's number; the old ones if none changed."""
+    if all(sets[codes[old.row[name]]] == of(world.nodes[name]) for name in dirty):
+        return sets, codes
+    of_node = [of(world.nodes[name]) for name in old.names]
     sets = tuple(sorted(set(of_node)))
-    number = {taints: position for position, taints in enumerate(sets)}
-    codes = np.fromiter((number[taints] for taints in of_node), np.int64, len(of_node))
+    number = {found: position for position, found in enumerate(sets)}
+    codes = np.fromiter((number[found] for found in of_node), np.int64, len(of_node))
     codes.flags.writeable = False
     return sets, codes

@@ -28,6 +28,10 @@ _TOLERATION_OPERATORS = ("Exists", "Equal", "Lt", "Gt")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 
+#: Features of nodes, in the order of their names.
+_RESTART_ALL = "RestartAllContainersOnContainerExits"
+_USERS_ON_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
+
 _NODE = "spec.affinity.nodeAffinity"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -148,6 +152,18 @@ def _indexed(
             mistakes.note(f"{here}.values", f"found {len(values)} values, allowed with {operator} is {allowed}")
         else:
             yield index, Requirement(one.key, operator, tuple(sorted(set(values))))
+
+
+def features(spec: pod_objects.PodSpec) -> tuple[str, ...]:
+    """Return what the node must declare that it can do, as Kubernetes infers it from the spec."""
+    found = []
+    for container in (*(spec.containers or ()), *(spec.init_containers or ())):
+        if any(rule.action == "RestartAllContainers" for rule in container.restart_policy_rules or ()):
+            found.append(_RESTART_ALL)
+            break
+    if spec.host_network and spec.host_users is False:
+        found.append(_USERS_ON_HOST_NETWORK)
+    return tuple(found)
 
 
 def host_ports(spec: pod_objects.PodSpec, mistakes: Mistakes) -> tuple[HostPort, ...]:

@@ -43,7 +43,6 @@ def holds(pod: pod_objects.Pod) -> Iterator[Hold]:
     yield from _of_volumes(spec.volumes or ())
     if spec.resource_claims:
         yield Hold("spec.resourceClaims", _LATER)
-    yield from _of_node_features(spec)
 
 
 def _of_volumes(volumes: Iterable[pod_objects.Volume]) -> Iterator[Hold]:
@@ -58,14 +57,3 @@ def _of_affinity(affinity: pod_objects.Affinity) -> Iterator[Hold]:
         yield Hold(f"spec.affinity.podAffinity.{_REQUIRED}", _LATER)
     if affinity.pod_anti_affinity is not None and affinity.pod_anti_affinity.required:
         yield Hold(f"spec.affinity.podAntiAffinity.{_REQUIRED}", _LATER)
-
-
-def _of_node_features(spec: pod_objects.PodSpec) -> Iterator[Hold]:
-    """Yield what only nodes that declare the feature can run; their declarations are not read."""
-    if spec.host_users is False and spec.host_network:
-        yield Hold("spec.hostUsers", f"false together with hostNetwork is {_LATER}")
-    for listed, containers in (("containers", spec.containers), ("initContainers", spec.init_containers)):
-        for index, container in enumerate(containers or ()):
-            for rule in container.restart_policy_rules or ():
-                if rule.action == "RestartAllContainers":
-                    yield Hold(f"spec.{listed}[{index}].restartPolicyRules", f"RestartAllContainers is {_LATER}")

@@ -34,6 +34,7 @@ def read_node(node: objects.Node) -> Node:
         taints=_taints(spec.taints),
         ready=all(one.status == "True" for one in status.conditions or () if one.type == "Ready"),
         cordoned=bool(spec.unschedulable),
+        features=tuple(sorted(set(status.declared_features or ()))),
         devices=found.devices,
         remarks=found.remarks,
     )

@@ -91,12 +91,13 @@ class NodeSpec(Struct, gc=False):
     taints: list[Taint] | None = None
 
 
-class NodeStatus(Struct, gc=False):
+class NodeStatus(Struct, gc=False, rename="camel"):
     """What the kubelet says of a node."""
 
     allocatable: Amounts = None
     capacity: Amounts = None
     conditions: list[Condition] | None = None
+    declared_features: list[str] | None = None
 
 
 class Node(Struct, gc=False):

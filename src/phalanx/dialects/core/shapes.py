@@ -45,6 +45,7 @@ def _shape(
         node_terms=constraints.node_terms(spec.affinity, mistakes),
         preferences=constraints.preferences(spec.affinity, mistakes),
         host_ports=constraints.host_ports(spec, mistakes),
+        features=constraints.features(spec),
     )
 
 
@@ -64,7 +65,7 @@ def _key(spec: pod_objects.PodSpec, status: pod_objects.PodStatus | None, namesp
         ]
     parts = (
         namespace, spec.priority, spec.containers, spec.init_containers, spec.overhead, spec.resources,
-        spec.tolerations, spec.node_selector, spec.affinity, spec.host_network, resized,
+        spec.tolerations, spec.node_selector, spec.affinity, spec.host_network, spec.host_users, resized,
     )  # fmt: skip
     try:
         key = _encoder.encode(parts)

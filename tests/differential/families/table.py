@@ -1,0 +1,22 @@
+"""The families, by name."""
+
+from tests.differential.comparing import Family
+from tests.differential.families import basic, features, neighbours
+
+#: Not built yet, so that neither CI nor the long form asks about them unless they are named.
+AWAITED = frozenset({"pod affinity", "pod anti-affinity", "topology spread"})
+
+FAMILIES: dict[str, Family] = {
+    "resources": basic.resources,
+    "taints": basic.taints,
+    "node affinity": basic.node_affinity,
+    "ports": basic.ports,
+    "priority": basic.priority,
+    "pods that repel": neighbours.repelled,
+    "pod affinity": neighbours.affinity,
+    "pod anti-affinity": neighbours.anti_affinity,
+    "topology spread": neighbours.spread,
+    "declared features": features.declared_features,
+}
+
+BUILT: dict[str, Family] = {name: family for name, family in FAMILIES.items() if name not in AWAITED}
