@@ -8,7 +8,7 @@ import numpy as np
 
 from phalanx.engine.opening import open_session
 from phalanx.engine.placement.copies import copies, room_of
-from phalanx.engine.placement.place import request_of
+from phalanx.engine.placement.find import request_of
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
