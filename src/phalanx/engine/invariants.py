@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from phalanx.engine.opening import open_session
-from phalanx.engine.placement.copies import copies
+from phalanx.engine.placement.copies import caps_of, copies
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.rows import distinct
@@ -159,7 +159,7 @@ class _Books:
     def _fill(self, steps: Sequence[Step], shapes: Int, own: Int, when: When, promise: str) -> None:
         """Put every step where it says, those of one shape at once, and ask whether that may be."""
         nodes = self._rows.nodes(steps)  # type: ignore[arg-type]  # no waits among them
-        kinds = np.stack([shapes, own, np.arange(len(shapes)) * (not self._policy.by_count)], axis=1)
+        kinds = np.stack([shapes, own, self._runs(shapes, own)], axis=1)
         found, first = np.unique(kinds, axis=0, return_index=True)
         others = _without_sharing(self._policy) if self._session.devices is not None else self._policy
         # A loop over the shapes of the steps; a policy that asks after each copy is asked so here.
@@ -169,8 +169,12 @@ class _Books:
             request = Request(shape, len(mine), gang, when)
             rows, counts = np.unique(nodes[mine], return_counts=True)
             part = self._part(shape)
+            together = True
             if part is None:
                 room = copies(self._session, self._policy, request)
+                together = len(mine) == 1 or all(
+                    one.allow(nodes[mine]) for one in caps_of(self._session, self._policy, request)
+                )
             else:
                 # Where on the node it may be is looked at device by device, below.
                 everywhere = replace(request, within=np.ones(len(self._snapshot.nodes), np.bool_))
@@ -178,9 +182,27 @@ class _Books:
             asked = np.zeros(len(room), np.int64)
             asked[rows] = counts
             fine = np.ones(len(steps), np.bool_)
-            fine[mine] = (room >= asked)[nodes[mine]]
+            fine[mine] = (room >= asked)[nodes[mine]] & together
             _require(steps, fine, promise)
             self._put(steps, mine, nodes[mine], request, part)
+
+    def _runs(self, shapes: Int, own: Int) -> Int:
+        """Return [step]: a number for those that are looked at together, in the order of the plan.
+
+        Whom others count in their domains, or who counts others, stands where it stands; the order of all else is of
+        no consequence.
+        """
+        if not self._policy.by_count:
+            return np.arange(len(shapes))
+        session, policy = self._session, self._policy
+        known = np.unique(shapes)
+        near = [one for one in known.tolist() if policy.reaching and _looks_around(session, policy, one)]
+        mine = np.isin(shapes, near)
+        both = shapes * (own.max(initial=UNKNOWN) + 2) + own + 1
+        runs = np.cumsum(np.append(True, both[mine][1:] != both[mine][:-1])) if mine.any() else shapes[:0]
+        found = np.zeros(len(shapes), np.int64)
+        found[mine] = runs
+        return found
 
     def _part(self, shape: int) -> Part | None:
         books = self._session.devices
@@ -203,6 +225,12 @@ class _Books:
         self._session.take(request, np.zeros(0, np.int64), nodes, devices)
         fine[mine] = books.sound(request.shape, devices, before)
         _require(steps, fine, "no device is shared beyond what it has, and none that somebody has whole")
+
+
+def _looks_around(session: Session, policy: Policy, shape: int) -> bool:
+    """Tell whether the place of such a task says something of places of others, or theirs of its own."""
+    asked = (plugin.room(session, Request(shape)) for plugin in policy.filters if plugin.reach != "node")
+    return session.ledger.counted_in_domains(shape) or any(room is not None for room in asked)
 
 
 def _without_sharing(policy: Policy) -> Policy:

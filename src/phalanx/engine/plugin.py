@@ -20,6 +20,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
+from phalanx.engine.kernels.by_caps import Caps
 from phalanx.engine.session.column import Column
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
@@ -71,6 +72,19 @@ class Plugin:
         del snapshot
         return ()
 
+    def caps(self, session: Session, request: Request) -> Sequence[Caps]:
+        """Return how its copies may lie in domains, where placing one changes what `room` says of other nodes."""
+        del session, request
+        return ()
+
+    def reaches(self, session: Session, request: Request) -> bool:
+        """Tell whether it must be asked again after each copy of this request. Asked where `reach` is not `node`.
+
+        It need not where `room` for the first copy and `caps` for the others say all.
+        """
+        del session, request
+        return self.reach != "node"
+
     def sharing(self) -> Sharing | None:
         """Return how parts are put on devices, if it is this plugin that decides it."""
         return None
@@ -104,6 +118,10 @@ class Filter(Protocol):
     reads: ClassVar[tuple[str, ...]]
     reach: ClassVar[Reach]
     by_amounts: ClassVar[bool]
+
+    def caps(self, session: Session, request: Request) -> Sequence[Caps]:
+        """Return how copies of this request may lie in domains; nothing where `room` says all."""
+        ...
 
     def room(self, session: Session, request: Request) -> Int | None:
         """Return int[node], or None."""

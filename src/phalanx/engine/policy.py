@@ -64,7 +64,9 @@ class Policy:
     groups: bool = field(init=False, repr=False)
     #: Start timeouts count.
     requeues: bool = field(init=False, repr=False)
-    #: Every plugin's reach is `node`: copies can be placed by count.
+    #: Plugins for which placing on one node may change the answer for another. They say it request by request.
+    reaching: tuple[Plugin, ...] = field(init=False, repr=False)
+    #: No plugin must be asked again after each copy of every request: copies can be placed by count.
     by_count: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -83,7 +85,8 @@ class Policy:
             "noting": tuple(plugin for plugin in plugins if type(plugin).refused is not Plugin.refused),
             "groups": any(plugin.groups for plugin in plugins),
             "requeues": any(plugin.requeues for plugin in plugins),
-            "by_count": all(plugin.reach == "node" for plugin in plugins),
+            "reaching": tuple(plugin for plugin in plugins if plugin.reach != "node"),
+            "by_count": all(one.reach == "node" or type(one).reaches is not Plugin.reaches for one in plugins),
         }
         for name, chain in chains.items():
             object.__setattr__(self, name, chain)

@@ -16,7 +16,7 @@ from phalanx.model.axis import Int
 GridScore = Callable[[Int, Int], Int]
 
 #: Farther apart than any two scores on the grid, so that nodes do not mix in a running minimum.
-_APART = np.int64(2**44)
+APART = np.int64(2**44)
 
 
 def by_count(room: Int, count: int, score: GridScore, roomy: Int | None = None) -> Int:
@@ -57,7 +57,7 @@ def _best(nodes: Int, copies: Int, count: int, score: GridScore) -> tuple[Int, i
     begin = np.repeat(np.cumsum(copies) - copies, copies)
     copy = np.arange(len(owner)) - begin
     offered = score(nodes[owner], copy)
-    lowest: Int = np.minimum.accumulate(offered - owner * _APART) + owner * _APART
+    lowest: Int = np.minimum.accumulate(offered - owner * APART) + owner * APART
     if len(lowest) > count:
         worst = np.partition(lowest, len(lowest) - count)[len(lowest) - count]
         better = lowest > worst

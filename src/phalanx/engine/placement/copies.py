@@ -1,10 +1,12 @@
 """Copies: how many copies of a shape each node takes. The one answer, for now and for later, for every caller."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import attrgetter
 
 import numpy as np
 
+from phalanx.engine.kernels.by_caps import Caps
 from phalanx.engine.plugin import UNLIMITED, Filter
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request
@@ -108,10 +110,25 @@ def by_amounts(session: Session, policy: Policy, request: Request) -> bool:
     return all(plugin.static or plugin.by_amounts or plugin.room(session, request) is None for plugin in policy.filters)
 
 
+def caps_of(session: Session, policy: Policy, request: Request) -> list[Caps]:
+    """Return how copies of a request may lie in domains, by all filters: each of it counts."""
+    return [one for plugin in policy.reaching for one in plugin.caps(session, request)]
+
+
+def reaches(session: Session, policy: Policy, shape: int) -> bool:
+    """Tell whether copies of a shape count for each other beyond their nodes."""
+    two = Request(shape, 2)
+    return any(plugin.reaches(session, two) or plugin.caps(session, two) for plugin in policy.reaching)
+
+
 def fits_there(session: Session, policy: Policy, request: Request, nodes: Int) -> bool:
     """Tell whether copies of a shape may go to these very nodes, entry by entry."""
     rows, counts = np.unique(nodes, return_counts=True)
-    return bool((copies(session, policy, request)[rows] >= counts).all())
+    if not (copies(session, policy, request)[rows] >= counts).all():
+        return False
+    if not policy.reaching or len(nodes) == 1:
+        return True
+    return all(one.allow(nodes) for one in caps_of(session, policy, replace(request, count=len(nodes))))
 
 
 def _read_by(session: Session, plugin: Filter, shape: int) -> object:

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from phalanx.engine.kernels.by_caps import by_caps
 from phalanx.engine.kernels.by_count import by_count
-from phalanx.engine.placement.copies import copies
+from phalanx.engine.placement.copies import caps_of, copies, reaches
 from phalanx.engine.plugin import PluginError, Score
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
@@ -57,10 +58,26 @@ def find(session: Session, policy: Policy, request: Request) -> Int:
     """Return the nodes for up to `request.count` copies, in the order in which they are taken. Changes nothing."""
     if not policy.by_count:
         return _one_by_one(session, policy, request)
+    many = policy.reaching if request.count > 1 else ()
+    if any(plugin.reaches(session, request) for plugin in many):
+        return _one_by_one(session, policy, request)
     room = copies(session, policy, request)
     roomy = np.flatnonzero(room > 0)
+    caps = caps_of(session, policy, request) if many else []
     request = replace(request, candidates=roomy)
-    return by_count(room, request.count, lambda nodes, taken: score(session, policy, request, nodes, taken), roomy)
+    scored = lambda nodes, taken: score(session, policy, request, nodes, taken)  # noqa: E731
+    if not caps:
+        return by_count(room, request.count, scored, roomy)
+    found = by_caps(room, request.count, scored, caps)
+    return _one_by_one(session, policy, request) if found is None else found
+
+
+def fit(session: Session, policy: Policy, request: Request) -> int:
+    """Return how many of the request's copies fit."""
+    if request.count > 1 and reaches(session, policy, request.shape):
+        key = ("fit", request, session.view(request))
+        return session.once(key, lambda: len(find(session, policy, request)))
+    return int(np.minimum(copies(session, policy, request), request.count).sum())
 
 
 def _one_by_one(session: Session, policy: Policy, request: Request) -> Int:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from phalanx.engine.placement.copies import copies
-from phalanx.engine.placement.find import NO_TASKS, find, request_of
+from phalanx.engine.placement.find import NO_TASKS, find, fit, request_of
+from phalanx.engine.plugin import UNLIMITED
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
 from phalanx.engine.session.request import Request, When
@@ -94,19 +95,23 @@ def _distinct(shapes: Int) -> list[int]:
 
 
 def _hardest(session: Session, policy: Policy, gang: int, shapes: list[int], when: When) -> int:
-    """Return the position of the shape with the least room now; beyond a few shapes, the first."""
+    """Return the position of the shape with the least room now; beyond a few shapes, the first.
+
+    What has no room may get some from the others: it wants to be near them.
+    """
     if len(shapes) == 1 or len(shapes) > RANKED_MAX:
         return 0
     rooms = (copies(session, policy, request_of(session, gang, shape, 1, when)) for shape in shapes)
-    return int(np.argmin([int(np.minimum(room, len(shapes)).sum()) for room in rooms]))
+    totals = np.array([int(np.minimum(room, len(shapes)).sum()) for room in rooms])
+    return int(np.argmin(np.where((totals > 0) | (not policy.reaching), totals, UNLIMITED)))
 
 
 def _find_all(session: Session, policy: Policy, request: Request) -> Int:
     """Find all or, without searching, show how many would fit."""
     if policy.by_count and request.count > 1:
-        fit = int(np.minimum(copies(session, policy, request), request.count).sum())
-        if fit < request.count:
-            return np.full(fit, -1)
+        there = int(np.minimum(copies(session, policy, request), request.count).sum())
+        if there < request.count:
+            return np.full(fit(session, policy, request), -1)
     return find(session, policy, request)
 
 

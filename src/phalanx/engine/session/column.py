@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from phalanx.model.axis import Int
+from phalanx.model.axis import Bool, Int
 from phalanx.model.snapshot import Occupancy, Snapshot
 
 #: The column of amounts, [node, resource].
@@ -26,6 +26,12 @@ class Column:
     capacity: Int
     #: [node]: its row, or -1 for none; None: rows are nodes.
     row_of: Int | None = None
+    #: [shape]: it takes some.
+    takes: Bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Look once at who takes some."""
+        object.__setattr__(self, "takes", np.asarray(self.footprint.any(axis=1)))
 
     def rows(self, nodes: Int) -> Int:
         """Return the row of each node, -1 for none."""
@@ -44,8 +50,14 @@ class Books:
     promised: Int
     #: What is left beside the reservation when it is needed; None while there is none.
     slack: Int | None = None
+    #: What was leaving when the session began; of domains alone.
+    began: Int = field(init=False, repr=False)
     #: Arrays that are the snapshot's until they change.
     _shared: set[str] = field(default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        """Keep what is leaving now, where pods are counted in domains."""
+        self.began = self.leaving if self.column.row_of is None else self.leaving.copy()
 
     def to_change(self, name: Literal["free", "leaving", "promised"]) -> Int:
         """Return an array that may be written. Most cycles change few, and copies of all nodes take time."""
@@ -59,7 +71,7 @@ class Books:
 
 def open_books(column: Column, occupancy: Occupancy) -> Books:
     """Return the books of a column, counted afresh from what is on the nodes."""
-    takes = np.asarray(column.footprint.any(axis=1))[occupancy.shape]
+    takes = column.takes[occupancy.shape]
     on, shape = column.rows(occupancy.node[takes]), occupancy.shape[takes]
     known = on >= 0
 

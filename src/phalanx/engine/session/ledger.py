@@ -4,6 +4,7 @@ Whatever placing takes, a promise keeps and an eviction gives back, without a li
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,21 @@ EVERY = slice(None)
 Promise = tuple[Int, Int]
 
 
+class Standing(NamedTuple):
+    """Counts of the pods in each row of a column.
+
+    Now: those that this plan evicts still stand, and what is promised counts in neither of the first two. Later: what
+    leaves has left, and what is promised is there.
+    """
+
+    #: Without those that terminate.
+    stays: Int
+    #: With them.
+    here: Int
+    #: To others.
+    promised: Int
+
+
 class Ledger:
     """The books of all columns. Every change is in the journal."""
 
@@ -26,10 +42,12 @@ class Ledger:
         self._journal = journal
         self._occupancy = snapshot.occupancy
         self._priority = np.array([shape.priority for shape in snapshot.shapes], np.int64)
-        every = (amounts(snapshot), *(open_books(column, snapshot.occupancy) for column in columns))
-        self._books = {books.column.name: books for books in every}
-        #: Per column, the shapes that take some of it.
-        self._takes = {name: np.asarray(books.column.footprint.any(axis=1)) for name, books in self._books.items()}
+        #: Those that were looked at or changed. A column is counted when it first is: nobody changed it before.
+        self._books = {AMOUNTS: amounts(snapshot)}
+        self._columns = {AMOUNTS: self._books[AMOUNTS].column, **{column.name: column for column in columns}}
+        #: By shape: the columns of which it takes some.
+        self._taken: dict[int, tuple[str, ...]] = {}
+        self._reserved: tuple[Promise, list[tuple[int, Int]]] | None = None
         #: Some place is promised.
         self._promising = bool(snapshot.occupancy.promised.any())
         self.foreign = bool(snapshot.occupancy.foreign.any())
@@ -38,11 +56,27 @@ class Ledger:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the names of all columns."""
-        return tuple(self._books)
+        return tuple(self._columns)
 
     def books(self, name: str = AMOUNTS) -> Books:
         """Return the books of one column."""
-        return self._books[name]
+        books = self._books.get(name)
+        if books is None:
+            books = self._books[name] = open_books(self._columns[name], self._occupancy)
+            if self._reserved is not None:
+                books.slack = _slack(books, *self._reserved)
+        return books
+
+    def taken_by(self, shape: int) -> tuple[str, ...]:
+        """Return the columns of which a shape takes some."""
+        names = self._taken.get(shape)
+        if names is None:
+            names = self._taken[shape] = tuple(name for name, one in self._columns.items() if one.takes[shape])
+        return names
+
+    def counted_in_domains(self, shape: int) -> bool:
+        """Tell whether some column counts a shape in domains of nodes."""
+        return any(self._columns[name].row_of is not None for name in self.taken_by(shape))
 
     def occupy(self, shape: int, nodes: Int, counts: Int, *, beside: bool) -> None:
         """Put copies of a shape on nodes, each of which stands there once."""
@@ -71,10 +105,10 @@ class Ledger:
 
         `lasting`: which would still be there when the reservation is needed; what they leave is free beside it.
         """
-        for books in self._books.values():
-            takes = self._takes[books.column.name][shapes]
-            if not takes.any():
-                continue
+        kinds = shapes if len(shapes) == 1 else np.unique(shapes)
+        for name in dict.fromkeys(name for shape in kinds.tolist() for name in self.taken_by(shape)):
+            books = self.books(name)
+            takes = books.column.takes[shapes]
             self._add(books, books.to_change("leaving"), shapes[takes], nodes[takes])
             if lasting is not None and books.slack is not None:
                 stays = takes & lasting
@@ -85,25 +119,14 @@ class Ledger:
 
         On other nodes there is no bound.
         """
-        places = list(places)
-        nodes = np.unique(np.concatenate([where for _, where in places]))
+        self._reserved = gone, list(places)
         for books in self._books.values():
-            column = books.column
-            later = books.free + books.leaving - books.promised
-            rows = column.rows(gone[1])
-            np.add.at(later, rows[rows >= 0], column.footprint[gone[0]][rows >= 0])
-            for shape, where in places:
-                rows = column.rows(where)
-                np.add.at(later, rows[rows >= 0], -column.footprint[shape])
-            rows = np.unique(column.rows(nodes))
-            rows = rows[rows >= 0]
-            slack = np.full(later.shape, np.int64(2**62), order="F")
-            slack[rows] = later[rows]
-            books.slack = slack
+            books.slack = _slack(books, *self._reserved)
         self._journal.renew()
 
     def unreserve(self) -> None:
         """Forget the reservation: all that is free counts again."""
+        self._reserved = None
         for books in self._books.values():
             books.slack = None
         self._journal.renew()
@@ -125,7 +148,7 @@ class Ledger:
         the request's own gang, which does not count against it. Promises of other schedulers count for requests of
         their priority and below. `rows`: only these, for whom nothing may be promised to its own gang.
         """
-        books = self._books[name]
+        books = self.books(name)
         free, promised = books.free[rows, counts], None
         if self._promising or self.foreign:
             promised = books.promised[rows, counts]
@@ -142,6 +165,20 @@ class Ledger:
         if beside and books.slack is not None:
             free = np.minimum(free, books.slack[rows, counts])
         return free
+
+    def standing(self, name: str, when: When, own: Promise | None, priority: int) -> Standing:
+        """Return what is counted in each row of a column of one count, as its pods are here, leave or are promised."""
+        books = self.books(name)
+        promised = books.promised[:, 0]
+        if self.foreign:
+            promised = promised + self._promised_by_others(books, priority)[:, 0]
+        if own is not None:
+            promised = promised.copy()
+            self._subtract(books, promised, 0, own)
+        here, leaving = books.column.capacity[:, 0] - books.free[:, 0], books.leaving[:, 0]
+        if when is When.LATER:
+            return Standing(here - leaving + promised, here - leaving + promised, promised)
+        return Standing(here - books.began[:, 0], here, promised)
 
     def _subtract(self, books: Books, promised: Int, counts: int | slice, own: Promise) -> None:
         shapes, nodes = own
@@ -164,14 +201,14 @@ class Ledger:
 
     def _costs(self, shape: int, nodes: Int, counts: Int) -> Iterable[tuple[Books, Int, Int]]:
         """Yield, for each column that the shape takes some of: its books, rows (each once) and amounts."""
-        for name, books in self._books.items():
-            if self._takes[name][shape]:
-                footprint, rows, times = books.column.footprint[shape], nodes, counts
-                if books.column.row_of is not None:
-                    every = books.column.row_of[nodes]
-                    rows, at = np.unique(every[every >= 0], return_inverse=True)
-                    times = np.bincount(at, counts[every >= 0], len(rows)).astype(np.int64)
-                yield books, rows, times[:, None] * footprint
+        for name in self.taken_by(shape):
+            books = self.books(name)
+            footprint, rows, times = books.column.footprint[shape], nodes, counts
+            if books.column.row_of is not None:
+                every = books.column.row_of[nodes]
+                rows, at = np.unique(every[every >= 0], return_inverse=True)
+                times = np.bincount(at, counts[every >= 0], len(rows)).astype(np.int64)
+            yield books, rows, times[:, None] * footprint
 
     def _change(self, array: Int, rows: Int, amounts: Int) -> None:
         self._journal.write(array, rows, array[rows] + amounts)
@@ -183,3 +220,19 @@ class Ledger:
         rows = books.column.rows(nodes)
         known = rows >= 0
         self._journal.shift(array, rows[known], books.column.footprint[shapes[known]])
+
+
+def _slack(books: Books, gone: Promise, places: list[tuple[int, Int]]) -> Int:
+    """Return what is left of a column once these are gone and the reserved places are taken; elsewhere no bound."""
+    column = books.column
+    later = books.free + books.leaving - books.promised
+    rows = column.rows(gone[1])
+    np.add.at(later, rows[rows >= 0], column.footprint[gone[0]][rows >= 0])
+    for shape, where in places:
+        rows = column.rows(where)
+        np.add.at(later, rows[rows >= 0], -column.footprint[shape])
+    rows = np.unique(column.rows(np.unique(np.concatenate([where for _, where in places]))))
+    rows = rows[rows >= 0]
+    slack = np.full(later.shape, np.int64(2**62), order="F")
+    slack[rows] = later[rows]
+    return slack

@@ -145,7 +145,7 @@ class Session:
         return every if nodes is None else every[nodes]
 
     def _spare(self, request: Request, counts: int | slice, column: str, rows: Int | slice = EVERY) -> Int:
-        own, priority = self.own_promise(request.gang), self._priority(request)
+        own, priority = self.own_promise(request.gang), self.priority(request)
         return self.ledger.spare(column, counts, request.when, own, priority, beside=request.beside, rows=rows)
 
     def view(self, request: Request) -> tuple[object, ...]:
@@ -153,9 +153,10 @@ class Session:
         own = request.gang in self._promising or request.gang in self.fences.gangs
         beside = request.beside or self.reservation is None
         # Hashing an enum takes longer than the rest of the key.
-        return (request.when is When.LATER, beside, request.gang if own else NOBODY, self._priority(request))
+        return (request.when is When.LATER, beside, request.gang if own else NOBODY, self.priority(request))
 
-    def _priority(self, request: Request) -> int:
+    def priority(self, request: Request) -> int:
+        """Return the priority whose promises count against a request; 0 where nobody else has promises."""
         return self.snapshot.shapes[request.shape].priority if self.ledger.foreign else 0
 
     def own_promise(self, gang: int) -> Promise | None:

@@ -7,8 +7,8 @@ from weakref import WeakMethod
 import numpy as np
 
 from phalanx.engine.explain import ceiling, explain
-from phalanx.engine.placement.copies import copies, readings
-from phalanx.engine.placement.find import find, request_of
+from phalanx.engine.placement.copies import readings
+from phalanx.engine.placement.find import find, fit, request_of
 from phalanx.engine.placement.place import objection, place
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
@@ -154,8 +154,8 @@ class Allocation:
     def _lack(self, unit: Unit) -> Lack:
         """Return what a unit of one shape lacks now."""
         shape, wanted = int(self.session.snapshot.tasks.shape[unit.tasks[0]]), len(unit.tasks)
-        room = copies(self.session, self.policy, request_of(self.session, unit.gang, shape))
-        return Lack(shape, wanted, int(np.minimum(room, wanted).sum()), wanted)
+        request = request_of(self.session, unit.gang, shape, wanted)
+        return Lack(shape, wanted, fit(self.session, self.policy, request), wanted)
 
     def _objects(self) -> Bool:
         """Return [unit]: which units a veto that only counts refuses now."""

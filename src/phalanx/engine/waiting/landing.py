@@ -6,7 +6,7 @@ is what they get, and thousands of them are decided at once.
 
 import numpy as np
 
-from phalanx.engine.placement.copies import copies
+from phalanx.engine.placement.copies import copies, reaches
 from phalanx.engine.placement.settle import settle
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
@@ -31,6 +31,9 @@ def _land(session: Session, policy: Policy, units: Units, ready: Int) -> None:
     first = snapshot.tasks.shape[units.rows[units.first[ready]]]
     several = np.bincount(of[snapshot.tasks.shape[tasks] != first[of]], minlength=len(ready)) > 0
     several |= policy.judges_singly or not policy.by_count
+    # A loop over shapes: those whose copies count for each other in zones or racks are looked at gang by gang.
+    far = [shape for shape in np.unique(first).tolist() if policy.reaching and reaches(session, policy, shape)]
+    several |= np.isin(first, far)
     # A loop over the gangs of several shapes, which are few: what was packed for them might not be found again.
     for index in ready[several].tolist():
         unit = units.unit(index)
