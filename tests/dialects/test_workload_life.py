@@ -370,7 +370,7 @@ def test_a_pod_with_a_group_and_part_of_a_gang_by_annotation_is_missed_and_named
     cluster.see(described("v1beta1", 2), *pods("v1beta1", 1), annotated(2, gang="g"))
     (line,) = cluster.plan()
     both_named = "p2 spec.schedulingGroup: contradicts metadata.annotations[phalanx.dev/gang]"
-    assert line.startswith(f"wait train 2 held: 1 of 2 members are there; {both_named}: ")
+    assert line.startswith(f"wait train 2 held: 1 of 2 members may start; {both_named}: ")
 
 
 @EVERY_VERSION

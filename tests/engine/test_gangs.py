@@ -201,7 +201,7 @@ def test_a_held_member_is_left_out_when_the_others_suffice_and_named_when_not() 
         "wait g 1 held: g-0 spec.schedulingGates: the pod is gated",
     ]
     assert decided(node("n1", 8), gated, others[0]) == [
-        "wait g 2 held: 1 of 2 members are there; g-0 spec.schedulingGates: the pod is gated"
+        "wait g 2 held: 1 of 2 members may start; g-0 spec.schedulingGates: the pod is gated"
     ]
 
 
@@ -209,7 +209,7 @@ def test_what_holds_many_members_is_said_once() -> None:
     gate, typo = Hold("spec.schedulingGates", "the pod is gated"), Hold("metadata", "a slip")
     members = [*(member("g", i, 4, hold=gate) for i in range(3)), member("g", 3, 4, hold=typo)]
     assert decided(node("n1", 8), *members) == [
-        f"wait g 4 held: 0 of 4 members are there; g-0 and 2 more: {gate}; g-3 {typo}"
+        f"wait g 4 held: 0 of 4 members may start; g-0 and 2 more: {gate}; g-3 {typo}"
     ]
 
 

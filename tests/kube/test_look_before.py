@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import os
 import signal
 import subprocess
@@ -108,6 +109,7 @@ def test_a_plan_and_a_dry_run_need_no_right_but_to_read_and_write_nothing(
     assert main(["plan", "--live", "--kubeconfig", str(reader), "-f", str(job)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
+    assert re.match(r"cycle 1  \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n", out), "the server tells no fractions of a second"
     assert "  bind  default/train  4 pods: n1 ×4  (train-0 … train-3)\n" in out
     assert "  wait  default/big    40 pods  never: 40 needed together, " in out
     assert "  bind  default/late   3 pods: n1 ×3  (late-0, late-1, late-2)\n" in out

@@ -1,6 +1,7 @@
 """A look at a cluster: everything that a decision rests on is listed once, and nothing is watched or written."""
 
 import asyncio
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -93,7 +94,8 @@ async def list_all(
         if isinstance(one, BaseException):
             raise one
     hidden = (reflector.kind for reflector, visible in zip(reflectors, seen, strict=True) if not visible)
-    return Sight(client.answered_at or Clock().now(), tuple(hidden))
+    # In whole seconds, as the times of its objects are.
+    return Sight(float(math.floor(client.answered_at or Clock().now())), tuple(hidden))
 
 
 async def _list(client: Client, feed: Feed, reflector: Reflector, spared: Callable[[Kind], bool]) -> bool:

@@ -212,20 +212,22 @@ def _held_members(snapshot: Snapshot, mine: Int) -> list[str]:
 
 
 def _choose(snapshot: Snapshot, row: int, able: Int) -> tuple[Int, str | None]:
-    """Return what is missing to the minimums, by (creation, name), or say which members do not exist."""
+    """Return what is missing to the minimums, by (creation, name), or say which members are missing."""
     gangs, tasks = snapshot.gangs, snapshot.tasks
     gang = gangs.gangs[row]
     running_in = gangs.running_in.get(row, {})
+    # Of members that are held nobody should read that they do not exist.
+    are = "are there" if len(able) == gangs.count[row] else "may start"
     chosen: list[int] = []
     for subgroup in leaves(gang.subgroups):
         there = running_in.get(subgroup.name, 0)
         own = [task for task in able.tolist() if tasks.subgroups[task] == subgroup.name]
         if there + len(own) < subgroup.minimum:
-            return able[:0], f"{there + len(own)} of {subgroup.minimum} members of subgroup {subgroup.name} are there"
+            return able[:0], f"{there + len(own)} of {subgroup.minimum} members of subgroup {subgroup.name} {are}"
         chosen += own[: max(subgroup.minimum - there, 0)]
     running = int(gangs.running[row])
     if running + len(able) < gang.minimum:
-        return able[:0], f"{running + len(able)} of {gang.minimum} members are there"
+        return able[:0], f"{running + len(able)} of {gang.minimum} members {are}"
     others = able[~np.isin(able, np.array(chosen, np.int64))]
     short = max(gang.minimum - running - len(chosen), 0)
     present, asked = int(gangs.present[row]), len(chosen) + short
