@@ -422,3 +422,23 @@ def test_a_status_that_is_written_is_no_news_to_anybody() -> None:
     assert cluster.world.groups[Reference("PodGroup", "ml/train")].condition == Condition(
         "False", "Unschedulable", "full"
     )
+
+
+SINGLE, ALL = {"v1alpha2": "Pod", "v1beta1": {"single": {}}}, {"v1alpha2": "PodGroup", "v1beta1": {"all": {}}}
+
+
+@pytest.mark.parametrize(("modes", "leave"), [(SINGLE, [3]), (ALL, [1, 2, 3])], ids=["single", "all"])
+@pytest.mark.parametrize("version", VERSIONS[1:])
+def test_a_group_whose_disruption_mode_is_all_leaves_whole(
+    version: str, modes: dict[str, Any], leave: list[int]
+) -> None:
+    """One of three pods is beyond the minimum, and one GPU is asked for."""
+    cluster = Cluster(gpus=3)
+    cluster.see(described(version, 2, disruptionMode=modes[version]), *pods(version, 1, 2, 3))
+    assert cluster.plan() == binds(1, 2, 3)
+    shape = Shape((("nvidia.com/gpu", 1000), ("pods", 1)), priority=9)
+    cluster.see(TaskSeen(Task("urgent", "ml", "urgent", shape)))
+    assert cluster.plan(200.0) == [
+        *(f"evict p{number} n1 for urgent: of higher priority in its queue (9)" for number in leave),
+        "nominate urgent n1",
+    ]
