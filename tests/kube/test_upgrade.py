@@ -1,4 +1,4 @@
-"""Upgrade from the version that landed before, and back, while gangs stream in: none is split, none is lost.
+"""Upgrade from versions that landed before, and back, while gangs stream in: none is split, none is lost.
 
 In the middle of each a leader crashes, so that the other version finds what it had begun.
 
@@ -30,22 +30,25 @@ from tests.kube.test_two_installations import QUEUES, queues
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 
-#: The version that landed before installations had names of their own, manifests and code.
-BEFORE = "f8bd5657cf8391226cab9dc0fb9117c35736a334"
+#: Manifests and code of the last version that landed, and of the last one whose installations had no names.
+BEFORE = {
+    "last": "6611540ca120f99ebe0061059e6fe95c9c3ecc31",
+    "without names": "f8bd5657cf8391226cab9dc0fb9117c35736a334",
+}
 ROUNDS = int(os.environ.get("ROUNDS", "1"))
 GANG = 4
 NAMESPACE = "phalanx-system"
 
 
-@pytest.fixture(scope="module")
-def before(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the sources of that version."""
+@pytest.fixture(scope="module", params=BEFORE.values(), ids=list(BEFORE))
+def before(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the sources of such a version."""
     git = shutil.which("git")
     if git is None:
         pytest.skip("the version to upgrade from is read with git, which is not installed")
     folder = tmp_path_factory.mktemp("before")
     archive = subprocess.run(
-        [git, "archive", BEFORE, "src"], cwd=pytestconfig.rootpath, capture_output=True, check=False
+        [git, "archive", request.param, "src"], cwd=request.config.rootpath, capture_output=True, check=False
     )
     if archive.returncode:
         pytest.skip(f"the version to upgrade from is not in this clone: {archive.stderr.decode().strip()}")
@@ -125,8 +128,9 @@ def test_upgrade_and_rollback_while_gangs_stream_in(before: Path, tmp_path: Path
                     stream.await_more(3)
                     rig.plane.kubectl("apply", "--validate=strict", "-f", "-", stdin=manifests(Installation()))
                     deployed.roll(crash=True)
-                    # What the older version was bound by: installations shared the role.
-                    rig.plane.kubectl("delete", f"clusterrolebinding/phalanx:{NAMESPACE}", "clusterrole/phalanx")
+                    # What the version without names was bound by: installations shared the role.
+                    leftovers = [f"clusterrolebinding/phalanx:{NAMESPACE}", "clusterrole/phalanx"]
+                    rig.plane.kubectl("delete", "--ignore-not-found", *leftovers)
                     stream.await_more(3)
                     rig.plane.kubectl("apply", "-f", "-", stdin=printed_by(before))
                     deployed.roll(before, crash=True)
