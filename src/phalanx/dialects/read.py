@@ -55,7 +55,7 @@ def _read(
     told = on_which_node(document) is not None or (held and waits_for(document, schedulers))
     if version.type is pod_objects.Pod and told:
         return TaskSeen(salvage(document, schedulers, name, Hold(field, message), table.TABLE))
-    return Refused(kind.called, name, field, message, kind.queue)
+    return Refused(kind.called, name, field, message, kind.queue, _uid(document))
 
 
 def _event(version: Version, one: Any, schedulers: Collection[str]) -> Event:
@@ -106,6 +106,12 @@ def _read_again(
     # The items of a list do not say what they are.
     whole = {"apiVersion": api_version, "kind": kind, **document} if isinstance(document, dict) else document
     return read(whole, schedulers, held=held)
+
+
+def _uid(document: Mapping[str, Any]) -> str:
+    meta = document.get("metadata")
+    uid = meta.get("uid") if isinstance(meta, Mapping) else None
+    return uid if isinstance(uid, str) else ""
 
 
 def _name(document: Mapping[str, Any], *, namespaced: bool) -> str:

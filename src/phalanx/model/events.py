@@ -1,7 +1,8 @@
 """Everything that can happen. Events are the only way a World changes."""
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from phalanx.model.budget import Budget
 from phalanx.model.device import Device
@@ -93,7 +94,7 @@ class QueueSeen:
     api_version: str = ""
     generation: int = 0
     #: `status` as it was read: what was used, so that a restart does not forget it, and the conditions.
-    status: Mapping[str, object] = field(default_factory=dict[str, object])
+    status: Mapping[str, object] = dataclasses.field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,8 @@ class Refused:
     message: str
     #: It is a queue, whatever its system calls the kind.
     queue: bool = False
+    #: Empty where it cannot be read either. Two mistakes are the same whoever made them.
+    uid: str = dataclasses.field(default="", compare=False)
 
     @property
     def object(self) -> Reference:

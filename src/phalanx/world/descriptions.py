@@ -49,9 +49,16 @@ class Descriptions:
         changed, self._changed = self._changed, set()
         return changed
 
-    def tasks_in(self, namespace: str) -> list[Task]:
-        """Return the tasks of a namespace."""
-        return [self._tasks[uid] for uid in self._links.in_namespace.get(namespace, {})]
+    def tasks_in(self, namespace: str) -> Iterator[Task]:
+        """Yield the tasks of a namespace. Most events need none of them, and pay for none."""
+        return (self._tasks[uid] for uid in self._links.in_namespace.get(namespace, {}))
+
+    def tasks_of(self, pod: Refused) -> list[Task]:
+        """Return what is known of a pod that cannot be read any more: by uid, or where that is missing by name."""
+        if pod.uid:
+            known = self._tasks.get(pod.uid)
+            return [] if known is None else [known]
+        return [task for task in self.tasks_in(pod.name.partition("/")[0]) if task.full_name == pod.name]
 
     def read(self, thing: Reference) -> None:
         """Note that an object can be read (again)."""

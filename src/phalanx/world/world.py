@@ -291,9 +291,8 @@ class World:
             self.queues.apply(event, self.resources)
         if event.kind == "Node":
             self._drop_node(event.name)
-        near = self.said.tasks_in(event.name.partition("/")[0])
         if event.kind == "PodDisruptionBudget":
-            self.budgets.apply(event, near)
-        for task in near if event.kind == "Pod" else ():
-            if task.full_name == event.name and task.state is State.PENDING:
+            self.budgets.apply(event, self.said.tasks_in(event.name.partition("/")[0]))
+        for task in self.said.tasks_of(event) if event.kind == "Pod" else ():
+            if task.state is State.PENDING:
                 self._drop_task(task.uid)
