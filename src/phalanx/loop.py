@@ -74,6 +74,7 @@ class Loop:
         self.world.remember(policy.share.memory if policy.share is not None else None)
         self.world.queues.read_charges(policy.charges)
         self.world.look_for_victims(wanted=policy.reads_running or policy.groups)
+        self.world.said.images = policy.reads_images
         if self._shares:
             self.world.sharings.set(policy.sharing, NO_PLUGIN)
         else:

@@ -119,11 +119,12 @@ class Arena:
 
         One that is chosen for counts as placed until its bind has failed, so the next one is made after that.
         """
+        said = len(self.plane.logs("kube-scheduler"))
         for pod in pods:
             self.ask([pod])
             delete_all(self.kubeconfig, [pod])
         found = {name_of(pod): Scored(self.extender.chosen.get(name_of(pod), "")) for pod in pods}
-        for words in _LOGGED.finditer(self.plane.logs("kube-scheduler")):
+        for words in _LOGGED.finditer(self.plane.logs("kube-scheduler"), said):
             if words["pod"] in found:
                 found[words["pod"]].take(words["plugin"] or "", words["node"], int(words["score"]))
         return found

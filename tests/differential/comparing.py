@@ -72,6 +72,11 @@ class Tally:
         return sum(one.explained for one in self.differences)
 
     @property
+    def told(self) -> list[str]:
+        """Return each fault for a person."""
+        return [str(one) for one in self.faults]
+
+    @property
     def faults(self) -> list[Difference]:
         """Return what nobody explains."""
         return [one for one in self.differences if not one.explained]

@@ -24,6 +24,7 @@ POD_BY_POD = load_policy("pod-by-pod")
 def snapshot_of(kubeconfig: Path, policy: Policy) -> Snapshot:
     """Return the cluster as the product reads it."""
     world = World(policy.label_keys, policy.devices)
+    world.said.images = policy.reads_images
     sight = look(str(kubeconfig), None, world, (SCHEDULER,))
     assert not sight.hidden
     assert not world.refused, world.refused

@@ -9,17 +9,19 @@ from phalanx.engine.kernels import fit_scores
 from phalanx.engine.opening import open_session
 from phalanx.engine.plugin import Plugin, Score
 from phalanx.engine.plugins.balanced_allocation import BalancedAllocation
+from phalanx.engine.plugins.image_locality import ImageLocality
 from phalanx.engine.plugins.resource_fit import Point, ResourceFit, Weight
 from phalanx.engine.plugins.scarce_resources import ScarceResources
 from phalanx.engine.policy import Policy, Weighted
 from phalanx.engine.session.request import Request
 from phalanx.model.axis import AMOUNT_MAX
 from phalanx.model.events import NodeSeen, TaskSeen
+from phalanx.model.image import Image, ImageWish
 from phalanx.model.node import Node
 from phalanx.model.task import Shape, State, Task
 from phalanx.world.world import World
 
-GIB = 2**30
+GIB, MEBI = 2**30, 2**20
 
 
 def amounts(**given: int) -> dict[str, int]:
@@ -156,6 +158,33 @@ def test_balanced_allocation_scores_the_change_in_balance() -> None:
 
 def test_balanced_allocation_has_no_opinion_on_a_task_that_asks_for_nothing() -> None:
     assert hundredths(BalancedAllocation(), {"n1": (amounts(cpu=10, memory=10), None)}, shape()) == {"n1": 0}
+
+
+def test_an_image_counts_by_its_size_and_by_how_many_nodes_have_it() -> None:
+    """As kube-scheduler reckons: 23Mi count as nothing, 1000Mi for each container as all."""
+    big, small = Image(("big:1", "big@sha256:1"), 800 * MEBI), Image(("small:latest",), 20 * MEBI)
+    both = located({"a": (big, small), "b": (small,), "c": (), "d": (big,)}, "big:1", "small:latest", containers=2)
+    # big: 800Mi * 2/4 = 400Mi; small: 20Mi * 2/4 = 10Mi; 100 * (410Mi - 23Mi) // (2000Mi - 23Mi)
+    assert both == {"a": 19, "b": 0, "c": 0, "d": 19}
+    twice = located({"a": (big,), "b": ()}, "big@sha256:1", "big@sha256:1", containers=2)
+    # 400Mi twice: 100 * (800Mi - 23Mi) // 1977Mi
+    assert twice == {"a": 39, "b": 0}
+    assert located({"a": (Image(("huge:1",), 2**52),)}, "huge:1", containers=1) == {"a": 100}
+
+
+def located(nodes: Mapping[str, tuple[Image, ...]], *names: str, containers: int) -> dict[str, float]:
+    """Score one pod that starts from these images."""
+    policy = Policy("one", (), (Weighted(ImageLocality()),))
+    world = World()
+    world.said.images = policy.reads_images
+    for name, images in nodes.items():
+        world.apply(NodeSeen(Node(name, allocatable={"pods": 110}, images=images)))
+    world.apply(TaskSeen(Task("new", "d", "new", shape(), images=ImageWish(names, containers))))
+    snapshot = world.compile(0.0)
+    rows = np.arange(len(snapshot.nodes))
+    scores = ImageLocality().score(open_session(snapshot, policy), Request(0, candidates=rows), rows, rows * 0)
+    assert scores is not None
+    return {name: round(float(score) * 100, 6) for name, score in zip(snapshot.nodes.names, scores, strict=True)}
 
 
 def test_a_task_without_gpus_stays_away_from_gpu_nodes() -> None:

@@ -30,7 +30,7 @@ def test_pod_by_pod_is_kube_schedulers_list_without_gangs() -> None:
     assert listed("pod-by-pod") == [
         ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("declared_features", 1), ("device_model", 4),
         ("device_memory", 4), ("pod_anti_affinity", 1), ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
-        ("balanced_allocation", 1), ("priority", 1), ("arrival", 1),
+        ("balanced_allocation", 1), ("image_locality", 1), ("priority", 1), ("arrival", 1),
     ]  # fmt: skip
 
 

@@ -51,6 +51,8 @@ class Plugin:
     reads: ClassVar[tuple[str, ...]] = ()
     #: Labels of tasks that it looks at; a shape keeps no others.
     reads_labels: ClassVar[tuple[str, ...]] = ()
+    #: It looks at the images of tasks and nodes; where no plugin does, a snapshot has none.
+    reads_images: ClassVar[bool] = False
     reach: ClassVar[Reach] = "node"
     #: The answer to `room` does not depend on what this session placed: it is asked once per `reads`.
     static: ClassVar[bool] = False

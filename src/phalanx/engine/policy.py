@@ -121,6 +121,11 @@ class Policy:
         """Return the task labels that some plugin looks at."""
         return frozenset(key for weighted in self.plugins for key in weighted.plugin.reads_labels)
 
+    @property
+    def reads_images(self) -> bool:
+        """Tell whether some plugin looks at images."""
+        return any(weighted.plugin.reads_images and weighted.weight for weighted in self.plugins)
+
 
 def _queue_orders(plugins: list[Plugin]) -> tuple[QueueOrder, ...]:
     """Return what tells queues apart; nothing where nobody ranks them: then gangs of all queues stand in one line."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from phalanx.model.axis import Amounts
 from phalanx.model.device import Device
+from phalanx.model.image import Image
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,6 +35,7 @@ class Node:
     cordoned: bool = False
     #: What its kubelet declares that it can do, sorted.
     features: tuple[str, ...] = ()
+    images: tuple[Image, ...] = ()
     #: Those of which it says more than how many there are: by labels or annotations, sorted.
     devices: tuple[Device, ...] = ()
     #: What its labels, annotations and counts say of devices and contradicts itself or cannot be read, one line each.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from phalanx.model.axis import Axis, Bool, Float, Int
 from phalanx.model.device import NO_DEVICES, DeviceTable
 from phalanx.model.gang import Gang
+from phalanx.model.image import Holding, Image, holdings
 from phalanx.model.node import Taint
 from phalanx.model.queue_table import QueueTable
 from phalanx.model.running import RunningTable
@@ -44,7 +45,12 @@ class NodeTable:
     feature_set: Int
     feature_sets: tuple[tuple[str, ...], ...]
     devices: DeviceTable = NO_DEVICES
+    #: Per node what it has; empty where no plugin looks at it.
+    images: tuple[tuple[Image, ...], ...] = ()
     _domains: dict[str, Domains] = field(default_factory=dict[str, Domains], repr=False, compare=False)
+    _holders: list[Mapping[str, Holding]] = field(
+        default_factory=list[Mapping[str, Holding]], repr=False, compare=False
+    )
 
     def __len__(self) -> int:
         return len(self.names)
@@ -55,6 +61,13 @@ class NodeTable:
         if found is None:
             found = self._domains[key] = domains(key, self.labels)
         return found
+
+    @property
+    def holders(self) -> Mapping[str, Holding]:
+        """Return who has each image; worked out once and remembered."""
+        if not self._holders:
+            self._holders.append(holdings(self.images))
+        return self._holders[0]
 
 
 #: A bind was seen to be answered after 34 seconds; well beyond that, a missing member is not on its way.

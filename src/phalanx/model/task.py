@@ -6,6 +6,7 @@ from enum import Enum
 
 from phalanx.model.device import DeviceWish
 from phalanx.model.gang import Membership
+from phalanx.model.image import ImageWish
 from phalanx.model.selectors import HostPort, NodeTerm, PodTerm, Preference, Repulsion, Toleration
 from phalanx.model.sharing import RESOURCE, Part
 
@@ -57,6 +58,8 @@ class Shape:
     features: tuple[str, ...] = ()
     #: Required anti-affinity: keeps matching pods out of its domains while it is on a node.
     repels: tuple[Repulsion, ...] = ()
+    #: The images that it starts from; None: nobody looks at them.
+    images: ImageWish | None = None
     #: Which devices serve it; None: any of the resource that it asks for.
     devices: DeviceWish | None = None
     #: What it takes of devices that it shares. Its requests have as much of their resource as it takes at least.
@@ -108,6 +111,7 @@ class Task:
     hold: Hold | None = None
     nominated: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    images: ImageWish | None = None
     #: Required anti-affinity as it is written. Its shape in a snapshot has it with the namespaces looked up.
     repels: tuple[PodTerm, ...] = ()
     queue: str | None = None

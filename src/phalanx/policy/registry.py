@@ -21,6 +21,7 @@ from phalanx.engine.plugins.device_model import DeviceModel
 from phalanx.engine.plugins.fairness import Fairness
 from phalanx.engine.plugins.gang import Gang
 from phalanx.engine.plugins.host_ports import HostPorts
+from phalanx.engine.plugins.image_locality import ImageLocality
 from phalanx.engine.plugins.mixed_devices import MixedDevices
 from phalanx.engine.plugins.node_affinity import NodeAffinity
 from phalanx.engine.plugins.node_ready import NodeReady
@@ -46,8 +47,8 @@ GROUP = "phalanx.plugins"
 
 _BUILT_IN: tuple[type[Plugin], ...] = (
     NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, PodAntiAffinity, HostPorts,
-    ResourceFit, MixedDevices, SharedDevices, ScarceResources, BalancedAllocation, Ageing, Gang, Quota, Fairness,
-    Patience, Priority, Arrival,
+    ResourceFit, MixedDevices, SharedDevices, ScarceResources, BalancedAllocation, ImageLocality, Ageing, Gang, Quota,
+    Fairness, Patience, Priority, Arrival,
 )  # fmt: skip
 
 PLUGINS: Mapping[str, type[Plugin]] = {plugin.name: plugin for plugin in _BUILT_IN}

@@ -40,6 +40,8 @@ class Descriptions:
         self.classes: dict[str, PriorityClassSeen] = {}
         #: Objects that name the nodes of a domain.
         self.domains = DomainObjects()
+        #: Shapes and nodes tell of images: some plugin looks at them.
+        self.images = False
         self._tasks = tasks
         self._links = links
         self._changed: set[str] = set()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from phalanx.model.axis import SUM_MAX, Axis, Bool, Int
+from phalanx.model.image import Image
 from phalanx.model.node import Node, Taint
 from phalanx.model.snapshot import NodeTable
 from phalanx.model.task import Shape, State
@@ -79,6 +80,7 @@ class NodeRows:
             for name in ("allocatable", "free", "leaving", "promised", "scored", "ready", "cordoned")
         }
         labels = list(old.labels)
+        images = _images(world, old, dirty)
         relabelled = False
         # A loop over the nodes that changed since the last cycle, not over all.
         for name in dirty:
@@ -100,7 +102,9 @@ class NodeRows:
         return NodeTable(
             names=old.names, row=old.row, taint_set=taint_set, taint_sets=taint_sets,
             labels=tuple(labels) if relabelled else old.labels, feature_sets=features[0], feature_set=features[1],
-            devices=self.devices.table(old.names, world.nodes, self._dirty), _domains=kept, **columns,
+            devices=self.devices.table(old.names, world.nodes, self._dirty), _domains=kept, images=images,
+            _holders=old._holders if images is old.images else [],  # noqa: SLF001 (as above)
+            **columns,
         )  # fmt: skip
 
 
@@ -153,6 +157,15 @@ def _row(world: "World", axis: Axis, name: str, found: dict[Shape, Counts]) -> _
         there = counts.here + counts.leaving
         scored = [min(have + there * more, SUM_MAX) for have, more in zip(scored, shape.scored, strict=True)]
     return _Row(allocatable, allocatable - used, leaving, promised, np.array(scored, np.int64))
+
+
+def _images(world: "World", old: NodeTable, dirty: list[str]) -> tuple[tuple[Image, ...], ...]:
+    """Return what each node has, or nothing where nobody looks at it; the same value if nothing changed."""
+    if not world.said.images:
+        return ()
+    if old.images and all(old.images[old.row[name]] == world.nodes[name].images for name in dirty):
+        return old.images
+    return tuple(world.nodes[name].images for name in old.names)
 
 
 def _sets(

@@ -38,6 +38,8 @@ class Rows:
         self._nominations = nominations
         #: Task labels that plugins look at; and those that shapes were made with.
         self.plugin_keys = self._label_keys = label_keys
+        #: Shapes were made with the images of their pods.
+        self._images = False
         self.nodes = NodeRows()
         self._gangs = GangRows()
         self.running = RunningRows()
@@ -86,14 +88,16 @@ class Rows:
     def shape_of(self, world: "World", task: Task) -> Shape:
         """Return the shape of a task in snapshots: with the labels that somebody reads, and whom it repels."""
         shape = with_labels(task, self._label_keys)
+        if task.images is not None and self._images:
+            shape = replace(shape, images=task.images)
         return replace(shape, repels=repulsions(task.repels, world.namespaces)) if task.repels else shape
 
     def _refresh_label_keys(self, world: "World") -> None:
-        """Shapes keep the labels that some selector reads. When that changes, every shape does."""
+        """Shapes keep the labels that some selector reads, and images if somebody does. When that changes, all do."""
         terms = (term for uid in world.links.repelling for term in world.tasks[uid].repels if term.selector)
         keys = self.plugin_keys.union(r.key for term in terms if term.selector for r in term.selector.requirements)
-        if keys != self._label_keys:
-            self._label_keys = keys
+        if (keys, world.said.images) != (self._label_keys, self._images):
+            self._label_keys, self._images = keys, world.said.images
             self.dirty_gangs.update(world.members)
             for node in world.nodes:
                 self.nodes.touch(node)

@@ -1,11 +1,13 @@
 """What a pod demands of its node and of its neighbours, as values of the model."""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
 from phalanx.dialects.core import objects, pod_objects
 from phalanx.dialects.core.requests import is_sidecar
 from phalanx.dialects.mistakes import Mistakes, one_of
+from phalanx.model.image import ImageWish
 from phalanx.model.quantity import shown
 from phalanx.model.selectors import (
     HostPort,
@@ -164,6 +166,22 @@ def features(spec: pod_objects.PodSpec) -> tuple[str, ...]:
     if spec.host_network and spec.host_users is False:
         found.append(_USERS_ON_HOST_NETWORK)
     return tuple(found)
+
+
+def images(spec: pod_objects.PodSpec) -> ImageWish:
+    """Return the images that the containers start from, and those that volumes show, by the names that nodes use."""
+    containers = (*(spec.init_containers or ()), *(spec.containers or ()))
+    named = [one.image for one in containers]
+    named += [volume.image.reference for volume in spec.volumes or () if volume.image is not None]
+    return _images(tuple(name for name in named if name), len(containers))
+
+
+@lru_cache(maxsize=8192)
+def _images(names: tuple[str, ...], containers: int) -> ImageWish:
+    """Return a wish. The pods of a template say the same, so it is one value."""
+    return ImageWish(
+        tuple(sorted(name if ":" in name.rpartition("/")[2] else f"{name}:latest" for name in names)), containers
+    )
 
 
 def host_ports(spec: pod_objects.PodSpec, mistakes: Mistakes) -> tuple[HostPort, ...]:

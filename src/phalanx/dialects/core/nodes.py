@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
 
 from phalanx.dialects.core import objects
 from phalanx.dialects.core.devices import described
 from phalanx.dialects.mistakes import RESOURCE_ALLOWED, FieldError, check_name, is_resource, one_of, under
-from phalanx.model.axis import is_extended
+from phalanx.model.axis import AMOUNT_MAX, is_extended
 from phalanx.model.events import NamespaceSeen
+from phalanx.model.image import Image
 from phalanx.model.node import Node, Taint
 from phalanx.model.quantity import QuantityError, capacity, shown
 
@@ -35,9 +37,16 @@ def read_node(node: objects.Node) -> Node:
         ready=all(one.status == "True" for one in status.conditions or () if one.type == "Ready"),
         cordoned=bool(spec.unschedulable),
         features=tuple(sorted(set(status.declared_features or ()))),
+        images=tuple(_image(tuple(one.names or ()), one.size_bytes or 0) for one in status.images or ()),
         devices=found.devices,
         remarks=found.remarks,
     )
+
+
+@lru_cache(maxsize=16_384)
+def _image(names: tuple[str, ...], size: int) -> Image:
+    """Return an image. Nodes have the same ones, so each is kept once."""
+    return Image(names, min(max(size, 0), AMOUNT_MAX))
 
 
 def _amounts(quantities: objects.Amounts, path: str) -> dict[str, int]:

@@ -91,6 +91,13 @@ class NodeSpec(Struct, gc=False):
     taints: list[Taint] | None = None
 
 
+class Image(Struct, gc=False, rename="camel"):
+    """An image that a node has."""
+
+    names: list[str] | None = None
+    size_bytes: int | None = None
+
+
 class NodeStatus(Struct, gc=False, rename="camel"):
     """What the kubelet says of a node."""
 
@@ -98,6 +105,7 @@ class NodeStatus(Struct, gc=False, rename="camel"):
     capacity: Amounts = None
     conditions: list[Condition] | None = None
     declared_features: list[str] | None = None
+    images: list[Image] | None = None
 
 
 class Node(Struct, gc=False):

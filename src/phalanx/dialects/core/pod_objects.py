@@ -32,6 +32,7 @@ class Container(Struct, gc=False, rename="camel"):
     """A container or an init container."""
 
     name: str | None = None
+    image: str | None = None
     resources: Resources | None = None
     ports: list[ContainerPort] | None = None
     restart_policy: str | None = None
@@ -109,9 +110,16 @@ class Gate(Struct, gc=False):
     name: str | None = None
 
 
+class ImageVolume(Struct, gc=False):
+    """A volume whose files are an image's."""
+
+    reference: str | None = None
+
+
 class Volume(Struct, gc=False, rename="camel"):
     """The kinds of volumes that tie a pod to some nodes."""
 
+    image: ImageVolume | None = None
     persistent_volume_claim: Any = None
     ephemeral: Any = None
     gce_persistent_disk: Any = None

@@ -68,6 +68,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         membership=membership,
         nominated=_checked(nominated, "status.nominatedNodeName", mistakes) if nominated else None,
         labels=meta.labels or {},
+        images=constraints.images(spec) if ours else None,
         repels=constraints.repels(spec.affinity, namespace, mistakes) if spec.affinity else (),
         queue=queue.name if queue else None,
         queue_field=queue.field if queue else None,

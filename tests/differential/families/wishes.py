@@ -1,0 +1,79 @@
+"""Pods that fit on several nodes and prefer some: what a choice is made by, once the filters have spoken."""
+
+from random import Random
+from typing import Any
+
+from phalanx.testing.objects import Manifest
+from tests.differential.case import Case, nodes, placed, pods, some
+from tests.differential.comparing import Family
+
+_IMAGES = {
+    "registry.example/torch:2.1": 9_000_000_000,
+    "registry.example/base:latest": 120_000_000,
+    "registry.example/small:1": 30_000_000,
+    "registry.example/tiny:latest": 5_000_000,
+}
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+#: Fewer than for filters: they are asked one after the other.
+ASKED = 25
+
+
+def plain(random: Random, case: Case) -> None:
+    """Requests, taints that only ask, preferred nodes, images that are there already."""
+    standing = nodes(random, random.randint(4, 10), _attractive)
+    running = pods(random, "r", random.randint(5, 30), _small)
+    case.batches = [standing, placed(random, standing, running)]
+    case.asked = pods(random, "p", ASKED, _wishes)
+
+
+def _attractive(random: Random, node: Manifest) -> None:
+    keys = some(random, ("k1", "k2", "k3"), 3) if random.random() < 0.5 else ()
+    node["spec"]["taints"] = [{"key": key, "value": "v", "effect": "PreferNoSchedule"} for key in keys]
+    amounts: dict[str, str] = node["status"]["allocatable"]
+    amounts["cpu"], amounts["memory"] = random.choice(("7900m", "16", "64")), random.choice(("30Gi", "64Gi", "100Gi"))
+    if random.random() < 0.3:
+        amounts["nvidia.com/gpu"] = "8"
+    chosen = some(random, _IMAGES, 3)
+    node["status"]["images"] = [{"names": [name, f"{name}-alias"], "sizeBytes": _IMAGES[name]} for name in chosen]
+
+
+def _small(random: Random, pod: Manifest) -> None:
+    pod["spec"]["containers"][0]["resources"] = {"requests": _requests(random)}
+
+
+def _requests(random: Random) -> dict[str, str]:
+    requests: dict[str, str] = {}
+    if random.random() < 0.8:
+        requests["cpu"] = random.choice(("50m", "250m", "1", "1300m"))
+    if random.random() < 0.8:
+        requests["memory"] = random.choice(("64Mi", "700Mi", "3Gi"))
+    return requests
+
+
+def _wishes(random: Random, pod: Manifest) -> None:
+    spec = pod["spec"]
+    spec["containers"] = [_container(random, f"c{number}") for number in range(random.choice((1, 1, 2, 3)))]
+    if random.random() < 0.2:
+        spec["initContainers"] = [_container(random, "init")]
+    if random.random() < 0.4:
+        effect = random.choice(("PreferNoSchedule", "NoSchedule", ""))
+        one: dict[str, Any] = {"key": random.choice(("k1", "k2")), "operator": "Exists"}
+        spec["tolerations"] = [one | ({"effect": effect} if effect else {})]
+    if random.random() < 0.4:
+        spec["affinity"] = {"nodeAffinity": {_PREFERRED: [_preference(random) for _ in range(random.randint(1, 3))]}}
+
+
+def _container(random: Random, name: str) -> dict[str, Any]:
+    image = random.choice((*_IMAGES, "registry.example/base", "registry.example/tiny", "absent"))
+    return {"name": name, "image": image, "resources": {"requests": _requests(random)}}
+
+
+def _preference(random: Random) -> dict[str, Any]:
+    key, values = random.choice(
+        (("disk", ("ssd", "hdd")), ("topology.kubernetes.io/zone", ("a", "b")), ("size", "1234"))
+    )
+    expression = {"key": key, "operator": random.choice(("In", "NotIn")), "values": some(random, values, 2, 1)}
+    return {"weight": random.choice((1, 7, 50, 100)), "preference": {"matchExpressions": [expression]}}
+
+
+WISHES: dict[str, Family] = {"plain wishes": plain}
