@@ -168,12 +168,13 @@ def features(spec: pod_objects.PodSpec) -> tuple[str, ...]:
     return tuple(found)
 
 
-def images(spec: pod_objects.PodSpec) -> ImageWish:
+def images(spec: pod_objects.PodSpec) -> ImageWish | None:
     """Return the images that the containers start from, and those that volumes show, by the names that nodes use."""
     containers = (*(spec.init_containers or ()), *(spec.containers or ()))
     named = [one.image for one in containers]
     named += [volume.image.reference for volume in spec.volumes or () if volume.image is not None]
-    return _images(tuple(name for name in named if name), len(containers))
+    names = tuple(name for name in named if name)
+    return _images(names, len(containers)) if names else None
 
 
 @lru_cache(maxsize=8192)
