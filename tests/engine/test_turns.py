@@ -56,7 +56,7 @@ def slowly(snapshot: Snapshot, policy: Policy) -> Plan:
             if unit.whole:
                 without.add(unit.gang)
                 for plugin in policy.noting:
-                    if not plugin.minds(session, units)[index]:
+                    if not plugin.hears_refusal(session, units)[index]:
                         continue
                     reason = plugin.refused(session, unit, reason, lambda shape: ceiling(session, policy, shape))
             session.wait(np.array([unit.gang]), [reason])

@@ -91,8 +91,8 @@ class Plugin:
         """Return how parts are put on devices, if it is this plugin that decides it."""
         return None
 
-    def minds(self, session: Session, units: Units) -> Bool:
-        """Return, per unit, whether it wants to know of its refusal."""
+    def hears_refusal(self, session: Session, units: Units) -> Bool:
+        """Return, per unit, whether `refused` is to be called where it finds no place."""
         del session
         return np.ones(len(units), np.bool_)
 

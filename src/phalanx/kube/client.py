@@ -141,7 +141,7 @@ class Client:
         elif method != "GET":
             head += "Content-Length: 0\r\n"
         else:
-            # A list shrinks to a twentieth, and whoever is far from his cluster would wait for it.
+            # A list shrinks to a twentieth, and over a slow road that counts.
             head += "Accept-Encoding: gzip\r\n"
         request = f"{head}\r\n".encode() + (body or b"")
         try:

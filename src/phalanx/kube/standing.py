@@ -59,7 +59,7 @@ class Standing:
         self._explain = explain
         self._states: dict[Trouble, _State] = {}
         self._stirred = asyncio.Event()
-        #: Somebody got what he asked for.
+        #: A request was answered.
         self._worked = False
         self._called_at = float("-inf")
         #: Called when the server is back, so that nobody sleeps on.
@@ -77,7 +77,7 @@ class Standing:
             self.on_forbidden()
 
     def good(self, who: str) -> None:
-        """Somebody got what he asked for."""
+        """A request was answered."""
         self._worked = True
         now = self._clock.monotonic()
         if self._leave(who) and now - self._called_at >= _CALLS:
@@ -95,7 +95,7 @@ class Standing:
         return Trouble.RIGHTS in self._states
 
     def _leave(self, who: str, but: Trouble | None = None) -> bool:
-        """Forget what somebody met; return whether the server was away for him."""
+        """Forget the trouble of one who asked; return whether the server was away."""
         was_away = False
         for trouble, state in self._states.items():
             if trouble is not but and state.who.pop(who, None) is not None:

@@ -86,7 +86,7 @@ class WaitingEvents:
             # Who was not told yet is told the newer reason.
             self.over(wait.gang_key)
             queued = False
-            # Where no pod has news, somebody told it before we came: his round goes on.
+            # Where no pod has news, another leader told it before us: its round goes on.
             gang = _Gang(wait.gang_key, wait.gang, sys.intern(note), now if told else now - RENEWAL)
             self._gangs[gang.key] = gang
             self._slots.setdefault(_slot(gang.key), set()).add(gang.key)

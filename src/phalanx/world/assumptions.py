@@ -12,7 +12,7 @@ class Assumptions:
     """Knows which evictions and nominations are on their way."""
 
     def __init__(self) -> None:
-        #: By uid: whom we have asked to leave, as he would be if he stayed.
+        #: By uid: tasks that were asked to leave, as they would be if they stayed.
         self._leaving: dict[str, Task] = {}
         #: By uid of a waiting task: the node that we nominated last, or None where we took it back.
         self._nominated: dict[str, str | None] = {}

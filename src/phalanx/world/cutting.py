@@ -25,14 +25,14 @@ def cuts_of(
     changed: Sequence[str], old: Sequence[str], old_count: Int, new: Sequence[str], new_count: Int
 ) -> tuple[list[Cut], list[Cut]]:
     """Return where the rows of these gangs are, and where those of their tasks are; all keys are sorted."""
-    mine, theirs = (np.concatenate(([0], np.cumsum(count))) for count in (old_count, new_count))
+    before, after = (np.concatenate(([0], np.cumsum(count))) for count in (old_count, new_count))
     of_gangs, of_tasks = [], []
     for key in changed:
         first, since = bisect_left(old, key), bisect_left(new, key)
         last = first + (list(old[first : first + 1]) == [key])
         until = since + (list(new[since : since + 1]) == [key])
         of_gangs.append(Cut(first, last, since, until))
-        of_tasks.append(Cut(int(mine[first]), int(mine[last]), int(theirs[since]), int(theirs[until])))
+        of_tasks.append(Cut(int(before[first]), int(before[last]), int(after[since]), int(after[until])))
     return of_gangs, of_tasks
 
 

@@ -33,7 +33,7 @@ class Move:
 
 
 class Moves:
-    """Knows who is on his way, by the uid that he had."""
+    """Knows which pods are being moved, by the uid of the one that leaves."""
 
     def __init__(self) -> None:
         self._moves: dict[str, Move] = {}

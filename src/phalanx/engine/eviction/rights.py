@@ -15,7 +15,10 @@ from phalanx.model.queue import UNLIMITED
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one waiting unit of a leaf queue may claim from others."""
+    """What one waiting unit of a leaf queue may claim from others.
+
+    `claimant` and `victim` are rows of queues: the two on the level where the paths diverge.
+    """
 
     session: Session
     leaf: int
@@ -31,79 +34,83 @@ class Claim:
     def diverging(self, victim: int) -> tuple[int, int] | None:
         """Return the two queues, above the claimant and above the victim, on the level where their paths diverge."""
         table = self.session.snapshot.queues
-        mine, theirs = table.paths[self.leaf].tolist(), table.paths[victim].tolist()
-        while mine and theirs and mine[-1] == theirs[-1]:
-            mine.pop()
-            theirs.pop()
-        return (mine[-1], theirs[-1]) if mine and theirs else None
+        above_claimant, above_victim = table.paths[self.leaf].tolist(), table.paths[victim].tolist()
+        while above_claimant and above_victim and above_claimant[-1] == above_victim[-1]:
+            above_claimant.pop()
+            above_victim.pop()
+        return (above_claimant[-1], above_victim[-1]) if above_claimant and above_victim else None
 
-    def may_take(self, mine: int, theirs: int, gives: Int, more: list[int]) -> bool:
-        """Tell whether a unit may be reclaimed from queue `theirs` now, if that had so much `more`.
+    def may_take(self, claimant: int, victim: int, gives: Int, more: list[int]) -> bool:
+        """Tell whether a unit may be reclaimed from the victim's queue now, if that had so much `more`.
 
         What was reclaimed before is gone already.
         """
-        has = [there + extra for there, extra in zip(self._has(theirs), more, strict=True)]
-        legal = self._exceeds_entitlement(theirs, has) or self._needs_quota(mine, theirs, has)
-        return legal and self._fair(mine, theirs, gives)
+        has = [there + extra for there, extra in zip(self._has(victim), more, strict=True)]
+        legal = self._exceeds_entitlement(victim, has) or self._needs_quota(claimant, victim, has)
+        return legal and self._fair(claimant, victim, gives)
 
-    def goes_first(self, orders: tuple[QueueOrder, ...], mine: int, theirs: int, gives: Int) -> bool:
+    def goes_first(self, orders: tuple[QueueOrder, ...], claimant: int, victim: int, gives: Int) -> bool:
         """Tell whether the claimant goes before the victim once that is gone: else the victim would have it again."""
         session, index = self.session, np.zeros(1, np.int64)
-        ours = self._key(orders, mine, Heads(None, index, np.array([self.ask], np.int64)))
+        claimants_key = self._key(orders, claimant, Heads(None, index, np.array([self.ask], np.int64)))
         start = session.checkpoint()
-        session.queues.shift(theirs, -gives)
-        their = self._key(orders, theirs, Heads(None, index, gives[None]))
+        session.queues.shift(victim, -gives)
+        victims_key = self._key(orders, victim, Heads(None, index, gives[None]))
         session.rollback(start)
-        return ours < their
+        return claimants_key < victims_key
 
     def _key(self, orders: tuple[QueueOrder, ...], queue: int, head: Heads) -> list[float]:
         row = np.array([queue])
         key = [column.tolist()[0] for order in orders for column in order.queue_key(self.session, row, head)]
         return [*key, *self.session.snapshot.queues.age[row].tolist()]
 
-    def _exceeds_entitlement(self, theirs: int, has: list[int]) -> bool:
+    def _exceeds_entitlement(self, victim: int, has: list[int]) -> bool:
         """The victim's queue exceeds its entitlement in at least one resource.
 
         The entitlement is the larger of quota and share, within the limit.
         """
         table = self.session.snapshot.queues
-        share, quota, limit = (self._row(rows, theirs) for rows in (self.session.shares, table.quota, table.limit))
-        for column in self.measured(theirs):
+        share, quota, limit = (self._row(rows, victim) for rows in (self.session.shares, table.quota, table.limit))
+        for column in self.measured(victim):
             entitled = max(quota[column], share[column])
             may = limit[column] if quota[column] == UNLIMITED else min(limit[column], entitled)
             if has[column] > may:
                 return True
         return False
 
-    def _needs_quota(self, mine: int, theirs: int, other: list[int]) -> bool:
+    def _needs_quota(self, claimant: int, victim: int, has: list[int]) -> bool:
         """The claimant's queue stays within its quota, and the victim's exceeds its own in a resource asked for."""
-        their, measured = self._row(self.session.snapshot.queues.quota, theirs), self.measured(mine)
-        contested = [column for column in self.measured(theirs) if column in measured and self.ask[column]]
-        return self.within_quota(mine) and any(other[column] > their[column] for column in contested)
+        quota, measured = self._row(self.session.snapshot.queues.quota, victim), self.measured(claimant)
+        contested = [column for column in self.measured(victim) if column in measured and self.ask[column]]
+        return self.within_quota(claimant) and any(has[column] > quota[column] for column in contested)
 
-    def within_quota(self, mine: int) -> bool:
+    def within_quota(self, claimant: int) -> bool:
         """The claimant's queue stays within its quota."""
-        quota, has = self._row(self.session.snapshot.queues.quota, mine), self._has(mine)
-        return all(has[column] + self.ask[column] <= quota[column] for column in self.measured(mine))
+        quota, has = self._row(self.session.snapshot.queues.quota, claimant), self._has(claimant)
+        return all(has[column] + self.ask[column] <= quota[column] for column in self.measured(claimant))
 
-    def may_return(self, theirs: int, gives: Int, units: set[tuple[int, ...]]) -> bool:
+    def may_return(self, victim: int, gives: Int, units: set[tuple[int, ...]]) -> bool:
         """Tell whether the victim's queue could claim one of these units back within its quota, once all is gone."""
-        quota, has = self._row(self.session.snapshot.queues.quota, theirs), self._has(theirs)
+        quota, has = self._row(self.session.snapshot.queues.quota, victim), self._has(victim)
         left = [(column, has[column] - given) for column, given in enumerate(gives.tolist())]
-        measured = set(self.measured(theirs))
+        measured = set(self.measured(victim))
         return any(
             all(rest + unit[column] <= quota[column] for column, rest in left if column in measured) for unit in units
         )
 
-    def _fair(self, mine: int, theirs: int, gives: Int) -> bool:
+    def _fair(self, claimant: int, victim: int, gives: Int) -> bool:
         """The claimant's queue must not end above its share while the victim's is no further above its own."""
-        has, other = self._has(mine), self._has(theirs)
-        share, their = self._row(self.session.shares, mine), self._row(self.session.shares, theirs)
+        has, victim_has = self._has(claimant), self._has(victim)
+        share, victim_share = self._row(self.session.shares, claimant), self._row(self.session.shares, victim)
         for column, (wanted, given) in enumerate(zip(self.ask, gives.tolist(), strict=True)):
             if not (wanted or given) or share[column] == UNLIMITED:
                 continue
-            ours = _ratio(has[column] + wanted, share[column])
-            if ours > 1 and their[column] > 0 and ours >= _ratio(other[column] - given, their[column]):
+            used = _ratio(has[column] + wanted, share[column])
+            if (
+                used > 1
+                and victim_share[column] > 0
+                and used >= _ratio(victim_has[column] - given, victim_share[column])
+            ):
                 return False
         return True
 
@@ -136,17 +143,17 @@ class Reclaimed:
         default_factory=dict[tuple[int, int], set[tuple[int, ...]]]
     )
 
-    def may_add(self, mine: int, theirs: int, gives: Int) -> bool:
-        """Tell whether a candidate of queue `theirs` may be reclaimed too."""
-        kinds = self.units.get((mine, theirs), set()) | {tuple(gives.tolist())}
-        if not self.claim.within_quota(mine) and self.claim.may_return(theirs, gives, kinds):
+    def may_add(self, claimant: int, victim: int, gives: Int) -> bool:
+        """Tell whether a candidate of the victim's queue may be reclaimed too."""
+        kinds = self.units.get((claimant, victim), set()) | {tuple(gives.tolist())}
+        if not self.claim.within_quota(claimant) and self.claim.may_return(victim, gives, kinds):
             return False
         largest = gives if self.in_order else np.max(list(kinds), axis=0)
-        return self.claim.may_take(mine, theirs, gives, (largest - gives).tolist())
+        return self.claim.may_take(claimant, victim, gives, (largest - gives).tolist())
 
-    def add(self, mine: int, theirs: int, gives: Int) -> None:
+    def add(self, claimant: int, victim: int, gives: Int) -> None:
         """Note that it is reclaimed."""
-        self.units.setdefault((mine, theirs), set()).add(tuple(gives.tolist()))
+        self.units.setdefault((claimant, victim), set()).add(tuple(gives.tolist()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,21 +175,23 @@ class JointClaim:
         # A loop over the queues of a dozen candidates.
         return all(self._from_side(*side, gives[[other == side for other in sides]]) for side in dict.fromkeys(sides))
 
-    def _from_side(self, mine: int, theirs: int, gives: Int) -> bool:
+    def _from_side(self, claimant: int, victim: int, gives: Int) -> bool:
         kinds, total = frozenset(map(tuple, gives.tolist())), gives.sum(axis=0)
-        key = (mine, theirs, kinds, tuple(total.tolist()))
+        key = (claimant, victim, kinds, tuple(total.tolist()))
         if key not in self.known:
-            self.known[key] = any(self._with_last(mine, theirs, total, np.array(last), set(kinds)) for last in kinds)
+            self.known[key] = any(
+                self._with_last(claimant, victim, total, np.array(last), set(kinds)) for last in kinds
+            )
         return self.known[key]
 
-    def _with_last(self, mine: int, theirs: int, total: Int, last: Int, kinds: set[tuple[int, ...]]) -> bool:
+    def _with_last(self, claimant: int, victim: int, total: Int, last: Int, kinds: set[tuple[int, ...]]) -> bool:
         session, claim = self.claim.session, self.claim
         start = session.checkpoint()
-        session.queues.shift(theirs, last - total)
-        legal = claim.may_take(mine, theirs, last, [0] * len(last)) and claim.goes_first(
-            self.orders, mine, theirs, last
+        session.queues.shift(victim, last - total)
+        legal = claim.may_take(claimant, victim, last, [0] * len(last)) and claim.goes_first(
+            self.orders, claimant, victim, last
         )
-        legal = legal and (claim.within_quota(mine) or not claim.may_return(theirs, last, kinds))
+        legal = legal and (claim.within_quota(claimant) or not claim.may_return(victim, last, kinds))
         session.rollback(start)
         return legal
 

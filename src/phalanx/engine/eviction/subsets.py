@@ -60,8 +60,8 @@ class SubsetTable:
     def enough(self, leaving: Bool, moved: Bool) -> Bool:
         """Return for which of these [set, candidate] there may be enough space, judged kind by kind."""
         # Only the nodes of the candidates differ from set to set.
-        theirs = self.frees.any(axis=(0, 2))
-        space = self.space[theirs] + np.tensordot(leaving.astype(np.int64), self.frees[:, theirs], 1)
+        freed = self.frees.any(axis=(0, 2))
+        space = self.space[freed] + np.tensordot(leaving.astype(np.int64), self.frees[:, freed], 1)
         fine = np.ones(len(leaving), np.bool_)
         # A loop over the kinds, which are few.
         for ask, cap, elsewhere in zip(self.asks, self.caps, self.elsewhere.tolist(), strict=True):
@@ -69,7 +69,7 @@ class SubsetTable:
             harder = (self.asks >= ask).all(axis=1) & (self.caps <= cap).all(axis=1)
             need = self.wants[harder].sum() + moved @ self.moves[:, harder].sum(axis=1)
             if need.any():
-                fine &= elsewhere + _copies(space, ask, cap[theirs]).sum(axis=1) >= need
+                fine &= elsewhere + _copies(space, ask, cap[freed]).sum(axis=1) >= need
         return fine
 
     def packed(self, leaving: Bool, moved: Bool) -> tuple[dict[int, Int] | None, int]:
@@ -96,16 +96,16 @@ def subset_table(
     columns = np.flatnonzero(asks.any(axis=0))
     mine = request_of(session, unit.gang, int(snapshot.tasks.shape[unit.tasks[0]]), when=When.LATER)
     now = session.spare_amounts(replace(mine, beside=False))[:, columns]
-    theirs = np.unique(table.node[tasks])
-    cells = len(theirs) * 2 ** len(chosen)
+    vacated = np.unique(table.node[tasks])
+    cells = len(vacated) * 2 ** len(chosen)
     if cells > CELLS or not budget.take(1 + cells // CELLS_OF_A_STEP):
         return None
     requests = [Request(shape, gang=unit.gang, when=When.LATER) for shape in shapes.tolist()]
     room = np.array([caps(session, policy, request, tasks) for request in requests])
     fits = np.array([_copies(now, ask, cap) for ask, cap in zip(asks[:, columns], room, strict=True)])
-    fits[:, theirs] = 0
+    fits[:, vacated] = 0
     # Each task may be in the way of another: there must be as many nodes for each shape as there are tasks in all.
-    nodes = np.unique(np.concatenate([theirs, *(_most(one, min(len(at), OTHERS)) for one in fits)]))
+    nodes = np.unique(np.concatenate([vacated, *(_most(one, min(len(at), OTHERS)) for one in fits)]))
     frees = np.zeros((len(chosen), len(nodes), len(columns)), np.int64)
     np.add.at(frees, (of, np.searchsorted(nodes, table.node[tasks])), snapshot.requests[table.shape[tasks]][:, columns])
     # Shapes that differ in nothing that counts here are of one kind.

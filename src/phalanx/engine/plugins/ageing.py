@@ -38,9 +38,9 @@ class Ageing(Plugin):
 
     def gang_key(self, session: Session, units: Units) -> Int | Float:
         """Return when a gang came that has waited long enough: the oldest goes first, whatever the priorities."""
-        return np.where(self.minds(session, units), session.snapshot.gangs.created[units.gang], np.inf)
+        return np.where(self.hears_refusal(session, units), session.snapshot.gangs.created[units.gang], np.inf)
 
-    def minds(self, session: Session, units: Units) -> Bool:
+    def hears_refusal(self, session: Session, units: Units) -> Bool:
         """Tell for which units nodes would be kept."""
         return self._aged(session.snapshot, units.gang) & ~units.growth
 

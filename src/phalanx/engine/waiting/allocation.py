@@ -39,7 +39,7 @@ class Allocation:
         self._without[units.gang[later]] = True
         self._waits_for_place = not_yet(session, policy, units)
         self._kinds = self._kinds_of_units()
-        self._noting = [(plugin, plugin.minds(session, units)) for plugin in policy.noting]
+        self._noting = [(plugin, plugin.hears_refusal(session, units)) for plugin in policy.noting]
         self._why: dict[tuple[int, int], Reason] = {}
         gangs = session.snapshot.gangs
         # Whether a gang grows depends on whether its minimum was placed, so only what has no growth is decided in bulk.
@@ -102,8 +102,8 @@ class Allocation:
         self._without[gang[~growth]] = True
         fresh &= ~(growth & self._without[gang])
         minimums = np.flatnonzero(fresh & ~growth)
-        for plugin, minds in self._noting:
-            for at in minimums[minds[indices[minimums]]].tolist():
+        for plugin, hears in self._noting:
+            for at in minimums[hears[indices[minimums]]].tolist():
                 unit = units.unit(int(indices[at]))
                 reasons[at] = plugin.refused(self.session, unit, reasons[at], self._ceiling)
         if self.blocked is None:

@@ -7,7 +7,7 @@ from typing import cast
 
 from phalanx.kube.wire.answer import Answer, WireError
 
-#: A stream whose reader is behind by this much is not read from the network until he caught up.
+#: A stream whose reader is behind by this much is not read from the network until it caught up.
 HELD_MAX = 4 * 2**20
 
 

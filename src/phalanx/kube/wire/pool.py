@@ -121,11 +121,11 @@ class Pool:
         self._grow()
 
     async def _add(self) -> None:
-        """Open one for whoever waits longest; he is told when it cannot be had."""
+        """Open one for the request that waits longest, which is told when it cannot be had."""
         try:
             async with asyncio.timeout(OPEN_TIMEOUT):
                 connection = await self._road.open(self._context, self._gone)
-        except Exception as error:  # noqa: BLE001 (whatever it is, whoever waits must hear it, or he waits for ever)
+        except Exception as error:  # noqa: BLE001 (whatever it is, the request must be told, or it waits for ever)
             self._refuse(error)
         else:
             if not connection.usable:
