@@ -55,7 +55,7 @@ def one_gang(nodes: int, size: int) -> Snapshot:
 def halves(nodes: int, size: int) -> Snapshot:
     """Return an empty cluster with one waiting gang of which each task asks for half a GPU."""
     world = cluster(nodes)
-    world.sharings.set(POLICY.sharing, "")
+    world.sharings.set(POLICY.sharing)
     asked = Shape((("cpu", 4_000), ("memory", 16 * GIB), ("pods", 1)), scored=(4_000, 16 * GIB))
     for number in range(size):
         said, name = Membership("default/gang", size), f"m{number:05}"

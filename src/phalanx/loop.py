@@ -9,7 +9,6 @@ from phalanx.engine.policy import Policy
 from phalanx.model.axis import Int
 from phalanx.model.plan import Bind, Evict, Plan, Search
 from phalanx.model.snapshot import Snapshot
-from phalanx.world.sharing import NO_PLUGIN, NO_RESERVATION
 from phalanx.world.usage import Usage
 from phalanx.world.world import World
 
@@ -46,11 +45,10 @@ class Cycle:
 class Loop:
     """Decides for a world by a policy. Events go into the world, cycles come out."""
 
-    def __init__(self, world: World, policy: Policy, *, charged: bool = True, shares: bool = False) -> None:
+    def __init__(self, world: World, policy: Policy, *, charged: bool = True, live: bool = False) -> None:
         self.world = world
-        #: Whether tasks share devices. On a cluster they do not yet: a device that is shared must be kept from the
-        #: kubelet and from other schedulers there, which nobody does.
-        self._shares = shares
+        #: Whether plans are meant for a real cluster, where a pod may need more than its place on the node.
+        self._live = live
         #: Whether plans are carried out, and so charged at once. Else each cycle decides from what the world shows.
         self._charged = charged
         self.policy = policy
@@ -75,10 +73,7 @@ class Loop:
         self.world.queues.read_charges(policy.charges)
         self.world.look_for_victims(wanted=policy.reads_running or policy.groups)
         self.world.said.images = policy.reads_images
-        if self._shares:
-            self.world.sharings.set(policy.sharing, NO_PLUGIN)
-        else:
-            self.world.sharings.set(None, NO_RESERVATION)
+        self.world.sharings.set(policy.sharing, live=self._live)
 
     def due(self, now: float) -> str | None:
         """Return why a decision is due; None: it is not. The one rule of when to decide, for cluster and simulator."""

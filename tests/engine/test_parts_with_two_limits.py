@@ -54,7 +54,7 @@ def test_neither_memory_nor_cores_of_a_gpu_are_given_out_twice_and_all_of_it_com
     nodes: list[tuple[str, int]], asks: list[tuple[str, tuple[int, int | None, int]]]
 ) -> None:
     world = World(POLICY.label_keys, POLICY.devices)
-    loop = Loop(world, POLICY, shares=True)
+    loop = Loop(world, POLICY)
     for at, (resource, gpus) in enumerate(nodes):
         event = read(node(f"n{at}", resource, gpus), ["phalanx"])
         assert event is not None

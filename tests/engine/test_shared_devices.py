@@ -10,7 +10,7 @@ from phalanx.policy.load import parse_policy
 from phalanx.testing import check
 from phalanx.testing.scenario import plan
 from phalanx.testing.stage import Stage
-from phalanx.world.sharing import NO_PLUGIN, NO_RESERVATION
+from phalanx.world.sharing import NO_PLUGIN
 
 GPU = "nvidia.com/gpu"
 SPREAD = parse_policy(
@@ -415,18 +415,12 @@ def test_a_nomination_that_names_no_gpu_gets_one() -> None:
     stage.check("2s", "bind b n1 nvidia.com/gpu=0")
 
 
-@pytest.mark.parametrize(
-    ("shares", "policy", "why"), [(False, "default", NO_RESERVATION), (True, BLIND, NO_PLUGIN)], ids=["run", "policy"]
-)
-def test_where_nobody_can_share_a_gpu_who_asks_for_a_part_is_held_and_others_go_on(
-    shares: bool, policy: object, why: str
-) -> None:
-    """As on a cluster, where a device that is shared would have to be reserved: nothing of it may be placed there."""
-    stage = Stage("node n1 gpu=2\npod a gpu-fraction=0.5\npod b gpu=2 created=1s", policy=policy)  # type: ignore[arg-type]
-    stage.loop = Loop(stage.world, stage.loop.policy, shares=shares)
+@pytest.mark.parametrize("live", [False, True])
+def test_where_the_policy_shares_no_gpu_who_asks_for_a_part_is_held_and_others_go_on(live: bool) -> None:
+    stage = Stage("node n1 gpu=2\npod a gpu-fraction=0.5\npod b gpu=2 created=1s", policy=BLIND)
+    stage.loop = Loop(stage.world, stage.loop.policy, live=live)
     # Who decides pod by pod names the pod.
-    name = "a " if policy is BLIND else ""
-    stage.check("1s", f"wait a 1 held: {name}metadata.annotations[phalanx.dev/gpu-fraction]: {why}\nbind b n1")
+    stage.check("1s", f"wait a 1 held: a metadata.annotations[phalanx.dev/gpu-fraction]: {NO_PLUGIN}\nbind b n1")
 
 
 def test_the_check_of_production_knows_who_shares_what() -> None:

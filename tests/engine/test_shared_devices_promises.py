@@ -99,7 +99,7 @@ def test_a_world_that_is_read_anew_has_equal_books(scenario: str) -> None:
             fresh.apply(NodeSeen(node))
         for task in stage.world.tasks.values():
             fresh.apply(TaskSeen(task))
-        Loop(fresh, POLICY, shares=True)
+        Loop(fresh, POLICY)
         if not stage.world.moves.places:
             now = float(moment)
             assert encoded(fresh.compile(now).shared) == encoded(stage.world.compile(now).shared)

@@ -1,10 +1,10 @@
-"""Parts that other systems' device plugins count: where nothing is shared, a GPU counts whole and who asks is held."""
+"""Parts that other systems' device plugins count: on a cluster who asks for them is held."""
 
 from typing import Any
 
 from phalanx.dialects.read import read
 from phalanx.model.sharing import MIB, Part, Sharing
-from phalanx.world.sharing import NO_NODE_SIDE, NO_PLUGIN, NO_RESERVATION
+from phalanx.world.sharing import NO_NODE_SIDE, NO_PLUGIN
 from phalanx.world.views import tasks_of
 from phalanx.world.world import World
 
@@ -37,18 +37,17 @@ def said(world: World) -> dict[str, tuple[int, Part | None, str | None]]:
     }
 
 
-def test_who_shares_counts_whole_until_devices_are_shared_and_again_when_they_are_not() -> None:
+def test_who_shares_counts_whole_where_nothing_is_shared_and_is_held_where_its_device_plugin_is_not_told() -> None:
     world = World()
     for document in (NODE, pod("there", "n1"), pod("waits", None)):
         event = read(document, ["phalanx"])
         assert event is not None
         world.apply(event)
-    alone = {"there": (2000, None, None), "waits": (2000, None, NO_NODE_SIDE)}
     part = Part(2, milli=250, memory=3000 * MIB)
     for _ in range(2):
-        assert said(world) == alone
-        world.sharings.set(Sharing(), NO_PLUGIN)
+        world.sharings.set(Sharing())
         assert said(world) == {"there": (500, part, None), "waits": (500, part, None)}
-        world.sharings.set(None, NO_PLUGIN)
-        assert said(world)["waits"] == (2000, None, NO_PLUGIN)
-        world.sharings.set(None, NO_RESERVATION)
+        world.sharings.set(Sharing(), live=True)
+        assert said(world) == {"there": (500, part, None), "waits": (500, part, NO_NODE_SIDE)}
+        world.sharings.set(None, live=True)
+        assert said(world) == {"there": (2000, None, None), "waits": (2000, None, NO_PLUGIN)}

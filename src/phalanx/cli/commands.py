@@ -20,6 +20,7 @@ COMMANDS = {
     ),
     "install": "Print the manifests that put Phalanx on a cluster.",
     "uninstall": "Print the objects to delete, so that Phalanx is gone and every Queue stays.",
+    "reserve": "Say which GPU the pod that we run in was given, and keep it until told to go.",
     "completion": "Print the script by which a shell completes commands, options and their values.",
 }
 SUMMARY = "All together, or not at all: an AI-native workload scheduler for Kubernetes."

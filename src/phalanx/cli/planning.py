@@ -83,7 +83,7 @@ def _run(wish: Wish, timings: Timings) -> None:
         for event in objects.events:
             world.apply(event)
     with timings.stage("decide"):
-        plans = tuple(play(Loop(world, policy, shares=not wish.live), begin(world, now), wish.cycles, live=wish.live))
+        plans = tuple(play(Loop(world, policy, live=wish.live), begin(world, now), wish.cycles, live=wish.live))
     with timings.stage("output"):
         _print(wish.output, Planned(plans, world, objects.refused, policy))
         _count(objects, world)

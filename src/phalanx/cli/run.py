@@ -39,6 +39,10 @@ def run(
     port: int = 10261,
     log_format: Literal["text", "json"] = "text",
     usage_prometheus: str | None = None,
+    reservation_image: str = "",
+    reservation_service_account: str = "",
+    reservation_priority_class: str = "",
+    reservation_runtime_class: str = "",
     dry_run: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> int:
     """Schedule a real cluster: pods whose schedulerName is ours.
@@ -81,12 +85,20 @@ def run(
         text for people, json for programs.
     usage_prometheus
         The address of a Prometheus that scrapes this scheduler: what queues used is read there, not in their status.
+    reservation_image
+        The image of pods that keep shared GPUs: that of this scheduler, unless told otherwise.
+    reservation_service_account
+        Their service account; it needs no rights.
+    reservation_priority_class
+        Their priority class: higher than that of any pod which wants a GPU, so that none takes theirs.
+    reservation_runtime_class
+        Their runtime class, where GPUs need one.
     dry_run
         Watch and decide as always, print each plan that says something new, and write nothing: no bind, no event, no
         lease. It needs no right but to read.
     """
     # Here and not above: whoever asks for help need not wait for the network libraries.
-    from phalanx.kube.choices import Choices, Lease, ListenError  # noqa: PLC0415
+    from phalanx.kube.choices import Choices, Lease, ListenError, Reservations  # noqa: PLC0415
     from phalanx.kube.credentials import AccessError  # noqa: PLC0415
     from phalanx.kube.standing import Hopeless  # noqa: PLC0415
     from phalanx.kube.start import serve  # noqa: PLC0415
@@ -101,7 +113,9 @@ def run(
     choices = Choices(
         kubeconfig, context, policy, policy_config_map, scheduler_name, lease if leader_election else None,
         wave_deadline, address, port, log_format, usage_prometheus, eviction_rate,
-        event_rate,
+        event_rate, Reservations(
+            reservation_image, reservation_service_account, reservation_priority_class, reservation_runtime_class
+        ),
     )  # fmt: skip
     if not 0 < eviction_rate <= 1_000_000:
         raise Mistake(f"--eviction-rate {eviction_rate:g}: allowed is a number above 0, at most 1000000")

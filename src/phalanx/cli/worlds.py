@@ -9,7 +9,6 @@ from phalanx.policy.load import PolicyError, load_policy
 from phalanx.sim import manifests
 from phalanx.sim.manifests import Document, Manifests
 from phalanx.sim.objects import read_objects
-from phalanx.world.sharing import NO_PLUGIN
 from phalanx.world.world import World
 
 
@@ -38,8 +37,7 @@ def fill(world: World, paths: Sequence[str], policy: Policy) -> list[Document]:
         raise Mistake("\n".join(bad) or "nothing to show: found no Queue, no Node and no Pod")
     for line in bad:
         complain(line)
-    # What runs by files alone needs nobody who reserves a shared device.
-    world.sharings.set(policy.sharing, NO_PLUGIN)
+    world.sharings.set(policy.sharing)
     for event in objects.events:
         world.apply(event)
     return found.documents
@@ -51,6 +49,7 @@ def look_at(kubeconfig: str | None, context: str | None, world: World, policy: P
     from phalanx.kube.credentials import AccessError  # noqa: PLC0415
     from phalanx.kube.look import LookError, look  # noqa: PLC0415
 
+    world.sharings.set(policy.sharing, live=True)
     try:
         sight = look(kubeconfig, context, world, policy.scheduler_names)
     except (AccessError, LookError) as error:

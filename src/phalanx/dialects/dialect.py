@@ -3,7 +3,7 @@
 The order of the rows is the precedence: the first row that names a queue, a group or a wish for a pod is heard.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -117,6 +117,9 @@ class Dialect:
     part: Callable[[Pod], Asked | None] | None = None
     #: The ids of the groups whose devices it has.
     groups: Callable[[Pod], tuple[str, ...]] | None = None
+    #: What the ConfigMaps say from which its containers learn their devices: by the pod's annotations, given the ids of
+    #: the devices and the part of each.
+    config_maps: Callable[[Mapping[str, str], str, str], Mapping[str, Mapping[str, str]]] | None = None
     #: Constraints that this version does not honour: the pod is never bound.
     holds: Callable[[Pod], Iterable[Hold]] | None = None
 
@@ -143,6 +146,7 @@ class Table:
         self.wishes = [row.wishes for row in rows if row.wishes]
         self.parts = [row.part for row in rows if row.part]
         self.groups = [row.groups for row in rows if row.groups]
+        self.config_maps = [row.config_maps for row in rows if row.config_maps]
         self.holds = [row.holds for row in rows if row.holds]
 
     def kind(self, kind: object, api_version: object) -> Kind | None:

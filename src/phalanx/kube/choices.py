@@ -20,6 +20,16 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True)
+class Reservations:
+    """What pods that keep shared GPUs are made of; empty: what the cluster does without a word."""
+
+    image: str = ""
+    service_account: str = ""
+    priority_class: str = ""
+    runtime_class: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Choices:
     """What the command line said."""
 
@@ -39,3 +49,4 @@ class Choices:
     eviction_rate: float = 500.0
     #: Events per second; 0: none.
     event_rate: float = 100.0
+    reservations: Reservations = Reservations()

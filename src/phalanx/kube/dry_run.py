@@ -46,7 +46,7 @@ class DryRun:
         self.clock = Clock()
         self.world = World(policy.label_keys, policy.devices)
         self.world.wave_deadline = wave_deadline
-        self.loop = Loop(self.world, policy, charged=False)
+        self.loop = Loop(self.world, policy, charged=False, live=True)
         self.feed = Feed(self.world, policy.scheduler_names)
         self.metrics = metrics
         self.log = log

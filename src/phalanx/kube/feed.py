@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from phalanx.dialects import table
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.read import decode, read_decoded
 from phalanx.kube.kinds import PODS, QUEUES, Kind, watched
+from phalanx.kube.reserving.pods import LABEL, Reserved, reserved_of
 from phalanx.model.events import NamespaceGone, NodeGone, PriorityClassGone, QueueGone, TaskGone
 from phalanx.model.reference import Reference
 from phalanx.world.world import World
@@ -85,6 +86,9 @@ class Feed:
     schedulers: Collection[str]
     kinds: tuple[Kind, ...] = field(default_factory=watched)
     known: dict[Kind, dict[str, Known]] = field(default_factory=dict[Kind, dict[str, Known]])
+    #: By uid: the pods that keep shared devices, and who hears of each change of one.
+    reservations: dict[str, Reserved] = field(default_factory=dict[str, Reserved])
+    on_reservation: Callable[[], None] = lambda: None
     _synced: set[Kind] = field(default_factory=set[Kind])
     #: Monotonic time of the last word from the server, per kind.
     heard_at: dict[Kind, float] = field(default_factory=dict[Kind, float])
@@ -127,6 +131,8 @@ class Feed:
                 known.controller = _controller(part)
             known.running = part.status is not None and part.status.phase == "Running"
             known.nominated = (part.status.nominated_node_name or None) if part.status else None
+            if isinstance(part, Pod) and part.metadata.labels and LABEL in part.metadata.labels:
+                self._reserve(uid, reserved_of(raw))
         elif kind == QUEUES:
             known.status, known.generation = msgspec.json.decode(part.status), meta.generation
         if old is None or version > old.version:
@@ -162,10 +168,19 @@ class Feed:
         """Note that the server spoke."""
         self.heard_at[kind] = time.monotonic()
 
+    def _reserve(self, uid: str, one: Reserved | None) -> None:
+        if one is not None:
+            self.reservations[uid] = one
+        else:
+            self.reservations.pop(uid, None)
+        self.on_reservation()
+
     def _forget(self, kind: Kind, uid: str) -> None:
         old = self.known.get(kind, {}).pop(uid, None)
         if old is None:
             return
+        if uid in self.reservations:
+            self._reserve(uid, None)
         known_kind = table.TABLE.kind(kind.kind, kind.api_version)
         if known_kind is None:
             return

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from phalanx import __version__
 from phalanx.engine.policy import Policy
 from phalanx.kube.choices import Choices
 from phalanx.kube.client import Client
@@ -19,6 +20,7 @@ from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
 from phalanx.kube.metrics import Metrics
 from phalanx.kube.policy_source import PolicyWatch, Source, config_map_source, file_source
+from phalanx.kube.reserving.pods import Reserving
 from phalanx.kube.scheduler import FAREWELL, Scheduler, Settings
 from phalanx.kube.server import serve_health
 from phalanx.kube.standing import Standing
@@ -41,7 +43,7 @@ async def run(choices: Choices, access: Access, client: Client) -> int:
     standing = checkup.standing
     leader = _leader(choices, client, identity, log, standing)
     settings = Settings(
-        identity, wave_deadline=choices.wave_deadline, eviction_rate=choices.eviction_rate,
+        identity, _reserving(choices), wave_deadline=choices.wave_deadline, eviction_rate=choices.eviction_rate,
         event_rate=choices.event_rate,
     )  # fmt: skip
     scheduler = Scheduler(client, policy, leader, metrics, log, settings, standing)
@@ -75,6 +77,15 @@ async def run_dry(choices: Choices, client: "ReadingClient", tell: "Tell") -> in
         history = _history(choices, dry, metrics)
         others = [one for one in (standing, *dry.reflectors, watch, history) if one is not None]
         return await _until_stopped(dry, others)
+
+
+def _reserving(choices: Choices) -> Reserving:
+    """Return what reservation pods are like. They are where the lease is, and named after it."""
+    wish, lease = choices.reservations, choices.lease
+    return Reserving(
+        lease.name if lease else "phalanx", lease.namespace if lease else "phalanx-system",
+        wish.image or f"phalanx:{__version__}", wish.service_account, wish.priority_class, wish.runtime_class,
+    )  # fmt: skip
 
 
 def _source(choices: Choices, client: Client) -> Source | None:

@@ -24,6 +24,9 @@ from phalanx.kube.nominations import Nominations
 from phalanx.kube.queue_figures import QueueFigures
 from phalanx.kube.queues import QueueStatus
 from phalanx.kube.reflector import Reflector
+from phalanx.kube.reserving.keeper import Keeper
+from phalanx.kube.reserving.pods import Reserving
+from phalanx.kube.reserving.sharing import SharedDevices
 from phalanx.kube.set_aside import SetAside
 from phalanx.kube.standing import Standing
 from phalanx.kube.telling import Telling
@@ -49,6 +52,7 @@ class Settings:
     """What an operator chooses."""
 
     identity: str
+    reserving: Reserving
     controller: str = "phalanx"
     wave_deadline: float = WAVE_DEADLINE
     #: Evictions per second. The API server of two shared cores answers about 500 of them in that time.
@@ -67,7 +71,7 @@ class Scheduler:
         self.clock = Clock()
         self.world = World(policy.label_keys, policy.devices)
         self.world.wave_deadline = settings.wave_deadline
-        self.loop = Loop(self.world, policy)
+        self.loop = Loop(self.world, policy, live=True)
         self.feed = Feed(self.world, policy.scheduler_names)
         self.leader = leader
         self.metrics = metrics
@@ -80,7 +84,11 @@ class Scheduler:
         self.leaving = False
         self._wake = asyncio.Event()
         self._refusals: dict[str, int] = {}
-        self.binder = Binder(client, self.feed, self.world, policy.scheduler_names, self.may_write, self._settled, log)
+        self.keeper = Keeper(client, self.feed, self.world, self.clock, log, self.may_write, settings.reserving)
+        self.binder = Binder(
+            client, self.feed, self.world, policy.scheduler_names, self.may_write, self._settled, log,
+            [SharedDevices(client, self.feed, self.world, self.clock, self.keeper)],
+        )  # fmt: skip
         self.writes = Writes(
             client, self.may_write, lambda: not (self.binder.idle and self.room.idle), log, self.standing.forbidden
         )
@@ -165,6 +173,7 @@ class Scheduler:
             for reflector in self.reflectors:
                 group.create_task(reflector.run())
             group.create_task(self.binder.run())
+            group.create_task(self.keeper.run())
             group.create_task(self.room.run())
             group.create_task(self.writes.run())
             group.create_task(self.telling.run())
@@ -177,6 +186,7 @@ class Scheduler:
         while True:
             await leader.won.wait()
             self.log.say("leading", lease=leader.name)
+            self.keeper.lead()
             self._forgetful = True
             if self.feed.ready:
                 self.relist()
@@ -213,6 +223,7 @@ class Scheduler:
                 started = self.clock.monotonic()
                 self.cycle()
                 self.nominations.follow(self.room.under_way)
+                self.keeper.sweep()
                 self.queues.flush()
                 if first:
                     first = False

@@ -75,6 +75,8 @@ GPU_MEMORY = f"{PREFIX}gpu-memory"
 GPU_DEVICES = f"{PREFIX}gpu-devices"
 #: Written with the binding: which devices of the node it shares.
 GPU_GROUP = f"{PREFIX}gpu-group"
+#: The same: what the driver calls them.
+GPU_IDS = f"{PREFIX}gpu-ids"
 #: On a namespace: the default of its pods.
 QUEUE = f"{PREFIX}queue"
 #: On a namespace: the `spec.schedulerName` that its new pods are given.
@@ -102,6 +104,7 @@ KEYS = (
     Key(GPU_MEMORY, Value.MEMORY),
     Key(GPU_DEVICES, Value.DEVICE_COUNT),
     Key(GPU_GROUP, Value.GROUPS),
+    Key(GPU_IDS, Value.GROUPS),
     Key(QUEUE, Value.NAME, "label", ("Pod", "Namespace")),
     Key(SCHEDULER_NAME, Value.NAME, "label", ("Namespace",)),
 )

@@ -41,7 +41,7 @@ class Simulator:
         self.now = 0.0
         self.cycles = 0
         self.world = World(policy.label_keys, policy.devices)
-        self._loop = Loop(self.world, policy, shares=True)
+        self._loop = Loop(self.world, policy)
         self._agenda = Agenda[Happening]()
         self.cluster = Cluster(self.world, self._agenda, timeline)
         self._interval = interval

@@ -77,7 +77,7 @@ def _plans(given: str, policy: str | Policy, now: str | None, cycles: int) -> It
     for at, task in arrivals:
         if at <= moment:
             world.apply(TaskSeen(task))
-    return play(Loop(world, chosen, shares=True), moment, cycles)
+    return play(Loop(world, chosen), moment, cycles)
 
 
 def _policy(policy: str | Policy) -> Policy:

@@ -25,7 +25,7 @@ class Stage:
         chosen = load_policy(policy) if isinstance(policy, str) else policy
         laid_out = timeline(read_scenario(dedent(given)), schedulers=chosen.scheduler_names)
         self.world = World(chosen.label_keys, chosen.devices)
-        self.loop = Loop(self.world, chosen, shares=True)
+        self.loop = Loop(self.world, chosen)
         #: Pods of the scenario that are not there yet, with their times.
         self._to_come = [(at, one.task) for at, one in laid_out.happenings if isinstance(one, Arrive)]
         for event in (*map(NodeSeen, laid_out.nodes), *laid_out.others):

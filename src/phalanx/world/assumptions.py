@@ -67,6 +67,9 @@ class Assumptions:
                 del self._nominated[task.uid]
             else:
                 task = replace(task, nominated=self._nominated[task.uid])
+        if task.nominated is not None and task.nominated == old.nominated and not task.groups:
+            # The server keeps the node alone.
+            task = replace(task, groups=old.groups)
         if task.uid in self._leaving:
             if task.state in {State.PENDING, *_ON_NODE}:
                 self._leaving[task.uid] = _bound(self._leaving[task.uid], task)
@@ -85,5 +88,5 @@ class Assumptions:
 def _bound(old: Task, task: Task) -> Task:
     """A late echo of an unbound pod must not undo a bind: a pod that got a node keeps it for life."""
     if old.state in _ON_NODE and task.state is State.PENDING:
-        return replace(task, state=old.state, node=old.node, started=old.started)
+        return replace(task, state=old.state, node=old.node, started=old.started, groups=old.groups)
     return task

@@ -7,6 +7,7 @@ from phalanx.model.reference import Reference
 from phalanx.model.task import State, Task
 from phalanx.world.gangs import gang_key
 from phalanx.world.indexes import subtract, take_out
+from phalanx.world.reservations import Reservations
 
 
 class Links:
@@ -29,6 +30,8 @@ class Links:
         self.repelling: dict[str, None] = {}
         #: Tasks that take, or wait for, a part of a device.
         self.sharing: dict[str, None] = {}
+        #: Who shares which device, and which pods keep those from the kubelet.
+        self.reservations = Reservations()
         #: Pending tasks of ours.
         self.waiting: dict[str, None] = {}
         #: Resource names in use, counted by who uses them, nodes and queues too: the axis of the next snapshot.
@@ -37,6 +40,7 @@ class Links:
     def put(self, task: Task) -> Iterator[str]:
         """Note a task; yield the nodes that it changes."""
         self.resources.update(name for name, _ in task.shape.requests)
+        self.reservations.put(task)
         self.in_namespace.setdefault(task.namespace, {})[task.uid] = None
         if task.shape.part is not None and (task.charged or task.state is State.PENDING):
             self.sharing[task.uid] = None
@@ -60,6 +64,7 @@ class Links:
     def take(self, task: Task) -> Iterator[str]:
         """Forget a task; yield the nodes that it changes."""
         subtract(self.resources, (name for name, _ in task.shape.requests))
+        self.reservations.take(task)
         self.repelling.pop(task.uid, None)
         self.sharing.pop(task.uid, None)
         self.leaving.pop(task.uid, None)

@@ -13,12 +13,7 @@ from phalanx.model.node import Node
 from phalanx.model.sharing import MIB, RESOURCE, WHOLE, Part, Sharing, mebibytes, milli_of
 from phalanx.model.task import Hold, Shape, State, Task
 
-#: On a real cluster somebody must keep the kubelet and other schedulers from giving a shared device to another pod.
-NO_RESERVATION = (
-    "parts of a GPU are not given out on a cluster by this version, which does not reserve the GPU there; "
-    "plan -f and simulate place it"
-)
-#: The same for a pod that asks a device plugin which shares GPUs: it does nothing before it reads who has which.
+#: On a real cluster, of a pod that asks a device plugin which shares GPUs: that must read who has which.
 NO_NODE_SIDE = (
     "parts of a GPU are not given out on a cluster by this version, which does not tell the device plugin on the node "
     "who has which; plan -f and simulate place it"
@@ -34,7 +29,8 @@ class Sharings:
 
     def __init__(self) -> None:
         self.setting: Sharing | None = None
-        self._why = NO_RESERVATION
+        #: Why who asks is held: everybody where nothing is shared, else who asks a device plugin for it.
+        self._why = ""
         #: MiB of the devices of all nodes; of those that do not say, 0.
         self._memories: Counter[int] = Counter()
         #: What the shapes in use were worked out with.
@@ -42,8 +38,12 @@ class Sharings:
         self._stale = False
         self._known: dict[tuple[Shape, Part, bool], Shape] = {}
 
-    def set(self, setting: Sharing | None, why: str) -> None:
-        """Say whether devices are shared, when the policy changes; None: not, and this is why who asks is held."""
+    def set(self, setting: Sharing | None, *, live: bool = False) -> None:
+        """Say whether devices are shared, when the policy changes; None: not, and who asks is held.
+
+        `live`: on a real cluster, where device plugins that share devices themselves must be told who has which.
+        """
+        why = NO_PLUGIN if setting is None else NO_NODE_SIDE if live else ""
         if (setting, why) != (self.setting, self._why):
             self.setting, self._why, self._stale = setting, why, True
 
@@ -58,7 +58,7 @@ class Sharings:
         """Return, once, the tasks whose parts amount to something else now; nobody unless devices or policy changed."""
         if not self._changed():
             return []
-        found = (task for task in tasks.values() if task.part is not None or task.groups)
+        found = (task for task in tasks.values() if task.part is not None)
         return [task for task in found if self.sized(task) != task]
 
     def _changed(self) -> bool:
@@ -73,13 +73,13 @@ class Sharings:
     def sized(self, task: Task) -> Task:
         """Return a task with the shape that its part gives it; held, where parts are not given out."""
         if task.part is None:
-            return self._reserving(task) if task.groups else task
+            return task
         hold = task.hold
-        if hold is not None and hold.message in {NO_RESERVATION, NO_NODE_SIDE, NO_PLUGIN}:
+        if hold is not None and hold.message in {NO_NODE_SIDE, NO_PLUGIN}:
             hold = None
-        if self.setting is None and hold is None and task.ours and task.state is State.PENDING:
-            counted = task.part_counted and self._why == NO_RESERVATION
-            hold = Hold(task.part_field, NO_NODE_SIDE if counted else self._why)
+        held = self._why and (self.setting is None or task.part_counted)
+        if held and hold is None and task.ours and task.state is State.PENDING:
+            hold = Hold(task.part_field, self._why)
         key = (task.shape, task.part, task.part_counted)
         shape = self._known.get(key)
         if shape is None:
@@ -87,13 +87,6 @@ class Sharings:
                 self._known.clear()
             shape = self._known[key] = self._shape(*key)
         return task if shape == task.shape and hold == task.hold else replace(task, shape=shape, hold=hold)
-
-    def _reserving(self, task: Task) -> Task:
-        """Return a pod that keeps a device from the kubelet for those who share it: they count, not the pod as well."""
-        if self.setting is None:
-            return task
-        amounts = tuple(pair for pair in task.shape.requests if pair[0] != RESOURCE)
-        return replace(task, shape=replace(task.shape, requests=amounts))
 
     def _shape(self, shape: Shape, part: Part, counted_there: bool) -> Shape:
         amounts = {name: amount for name, amount in shape.requests if name != RESOURCE}

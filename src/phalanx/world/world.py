@@ -5,6 +5,7 @@ out dirty rows afresh from the tasks that are there. What was forgotten once wou
 """
 
 from dataclasses import replace
+from itertools import chain
 
 from phalanx.model.device import DEVICE_RESOURCES
 from phalanx.model.events import (
@@ -58,7 +59,7 @@ class World:
         self.tasks: dict[str, Task] = {}
         self.links = links = Links()
         self.on_node, self.nominated, self.members = links.on_node, links.nominated, links.members
-        self.resources = links.resources
+        self.resources, self.reservations = links.resources, links.reservations
         self.said = said = Descriptions(self.tasks, links)
         self.namespaces, self.refused, self.groups = said.namespaces, said.refused, said.groups
         self.queues, self.budgets, self.sharings, self._hardware = Queues(), Budgets(), Sharings(), Hardware()
@@ -201,7 +202,7 @@ class World:
     def compile(self, now: float) -> Snapshot:
         """Return a snapshot; only what changed since the last one is worked out again."""
         self._expire(now)
-        for task in self.sharings.outdated(self.tasks):
+        for task in chain.from_iterable(one.outdated(self.tasks) for one in (self.sharings, self.reservations)):
             self._set_task(task)
         snapshot = self._rows.snapshot(self, now)
         self._news = False
@@ -214,7 +215,7 @@ class World:
         return self._rows.gang(self, gang_key(task))
 
     def _set_task(self, task: Task) -> None:
-        task = self.sharings.sized(task)
+        task = self.reservations.sized(self.sharings.sized(task))
         old = self.tasks.get(task.uid)
         if old == task:
             return

@@ -48,6 +48,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
     asked = _part(pod, shape, mistakes, table, on_node=node is not None)
     if asked is not None and asked.stands_for:
         shape = _without(shape, asked.stands_for)
+    reserves = not ours and dict(shape.requests).get(RESOURCE, 0) > 0
     deleted = moment(meta.deletion_timestamp, "metadata.deletionTimestamp", mistakes)
     return Task(
         uid=meta.uid or f"{namespace}/{name}",
@@ -79,7 +80,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         part=asked.part if asked else None,
         part_field=asked.field if asked else "",
         part_counted=bool(asked and asked.stands_for),
-        groups=next((said for ask in table.groups if (said := ask(pod))), ()) if asked or not ours else (),
+        groups=next((said for ask in table.groups if (said := ask(pod))), ()) if asked or reserves else (),
         hold=mistakes.first or (_hold(pod, state, membership, table) or (asked and asked.hold) if ours else None),
     )
 

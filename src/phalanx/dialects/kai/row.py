@@ -2,7 +2,7 @@
 
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.dialect import Dialect, Kind, Version, Wishes
-from phalanx.dialects.kai import objects, parts, pods
+from phalanx.dialects.kai import objects, parts, pods, sharing
 from phalanx.dialects.kai.groups import GROUP_VERSION, read_group
 from phalanx.dialects.kai.queues import GROUP, QUEUE_VERSION, read_queue
 from phalanx.dialects.mistakes import Mistakes
@@ -40,4 +40,5 @@ KAI = Dialect(
     wishes=_wishes,
     part=parts.part,
     groups=parts.groups,
+    config_maps=sharing.config_maps,
 )

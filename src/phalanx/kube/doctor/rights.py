@@ -45,7 +45,7 @@ class Right:
     @property
     def reading(self) -> bool:
         """Tell whether a dry run needs it too."""
-        return self.verb in _BLOCKING or self.resource == "configmaps"
+        return self.verb in _BLOCKING or (self.resource == "configmaps" and bool(self.name))
 
     @property
     def blocking(self) -> bool:
@@ -63,7 +63,9 @@ class RightsUnknown(Exception):  # noqa: N818 (what happened, not a fault of our
 
 def needed(wish: Wish) -> list[Right]:
     """Return every right that the manifests give, for this lease and this policy; for a dry run those to read."""
-    named = {"leases": wish.lease, "configmaps": wish.policy_config_map}
+    # Reservations of shared devices are where the lease is.
+    pods = (wish.lease[0], "") if wish.lease else None
+    named = {"leases": wish.lease, "configmaps": wish.policy_config_map, "pods": pods}
     found: list[Right] = []
     for document in printed():
         if document["kind"] == "ClusterRole":

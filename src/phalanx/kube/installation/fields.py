@@ -86,6 +86,8 @@ FIELDS = {
     "renew_deadline": _value("lease.renewDeadline"),
     "retry_period": _value("lease.retryPeriod"),
     "log_format": _value("logFormat"),
+    "gpu_config_maps": _value("gpuSharing.configMaps"),
+    "gpu_runtime_class": _value("gpuSharing.runtimeClassName"),
     "extra_args": _value("extraArgs", plain=True),
     "extra_rules": Field('include "phalanx.extraRules" .', _extra_rules),
     "resources": _value("resources", plain=True),

@@ -74,6 +74,13 @@ class Monitor(_Part, frozen=True):
     labels: dict[str, str] = {}
 
 
+class GpuSharing(_Part, frozen=True):
+    """Pods that share GPUs, and those that keep these from others."""
+
+    config_maps: bool = True
+    runtime_class_name: Annotated[str, Meta(pattern=f"^({_SUBDOMAIN})?$", max_length=253)] = ""
+
+
 def _resources() -> Manifest:
     return {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"memory": "2Gi"}}
 
@@ -113,6 +120,7 @@ class Values(_Part, frozen=True):
     log_format: Literal["text", "json"] = "text"
     extra_args: list[Annotated[str, Meta(pattern="^--[a-z]")]] = []
     rbac: Rights = Rights()
+    gpu_sharing: GpuSharing = GpuSharing()
     resources: Manifest = msgspec.field(default_factory=_resources)
     priority_class_name: Annotated[str, Meta(pattern=f"^({_SUBDOMAIN})?$", max_length=253)] = "system-cluster-critical"
     node_selector: dict[str, str] = {}
