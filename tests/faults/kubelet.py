@@ -2,6 +2,7 @@
 
 Pods are looked at in the order in which they arrive on their node. One that fits runs at once; one that does not
 fails with OutOfcpu, OutOfnvidia.com/gpu…, as the real kubelet does when two schedulers gave away the same room.
+It picks the GPUs of each pod, and lets pods that keep shared GPUs say which one they have, as `phalanx reserve` does.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -17,7 +19,10 @@ import msgspec
 
 from phalanx.kube.client import MERGE_PATCH, Client, StreamRefused, Unanswered
 from phalanx.kube.clock import Clock, stamp
+from phalanx.kube.reserving.pods import LABEL
 from phalanx.model import quantity
+from phalanx.model.axis import GPU
+from phalanx.model.sharing import WHOLE
 from phalanx.testing.objects import client_of
 from tests.faults.background import beside
 from tests.faults.verdict import requests
@@ -43,6 +48,8 @@ class Books:
 
     allocatable: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     inside: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict[str, dict[str, dict[str, int]]])
+    #: By node and pod: the numbers of the GPUs that it has.
+    gpus: dict[str, dict[str, list[int]]] = field(default_factory=dict[str, dict[str, list[int]]])
 
     def admit(self, node: str, uid: str, requests: Mapping[str, int]) -> str | None:
         """Let a pod in, or return the resource that there is too little of."""
@@ -52,11 +59,20 @@ class Books:
             if amount and used + amount > self.allocatable.get(node, {}).get(name, 0):
                 return name
         pods[uid] = dict(requests)
+        given = self.gpus.setdefault(node, {})
+        taken = {number for numbers in given.values() for number in numbers}
+        free = (number for number in range(1000) if number not in taken)
+        given[uid] = list(islice(free, requests.get(GPU, 0) // WHOLE))
         return None
 
     def leave(self, node: str, uid: str) -> None:
         """A pod has ended or is gone."""
         self.inside.get(node, {}).pop(uid, None)
+        self.gpus.get(node, {}).pop(uid, None)
+
+    def ids(self, node: str, uid: str) -> list[str]:
+        """Return the ids of the GPUs that a pod has."""
+        return [f"GPU-{node}-{number}" for number in self.gpus.get(node, {}).get(uid, ())]
 
 
 class StrictKubelet:
@@ -145,6 +161,9 @@ class StrictKubelet:
         if short is None:
             ready = {"type": "Ready", "status": "True", "lastTransitionTime": now}
             status = {"phase": "Running", "startTime": now, "conditions": [ready]}
+            if LABEL in (meta.get("labels") or {}):
+                said = {"ids": self._books.ids(node, meta["uid"]), "why": "a pretend kubelet"}
+                status["initContainerStatuses"] = [_ended(msgspec.json.encode(said).decode(), now)]
         else:
             self.turned_away.append(TurnedAway(meta["name"], pod["spec"]["schedulerName"], node, f"OutOf{short}"))
             status = {
@@ -152,6 +171,10 @@ class StrictKubelet:
                 "message": f"Pod was rejected: Node didn't have enough resource: {short}",
             }  # fmt: skip
         self._submit("PATCH", f"{path}/status", {"metadata": {"uid": meta["uid"]}, "status": status})
+
+    def ids(self, pod: dict[str, Any]) -> list[str]:
+        """Return the ids of the GPUs that a pod has, as the device plugin would tell its containers."""
+        return self._books.ids(pod["spec"]["nodeName"], pod["metadata"]["uid"])
 
     def _submit(self, method: str, path: str, body: dict[str, Any]) -> None:
         self._writes.append((method, path, msgspec.json.encode(body)))
@@ -173,3 +196,10 @@ class StrictKubelet:
             if late:
                 await asyncio.sleep(0.2)
                 self._submit(method, path, msgspec.json.decode(body))
+
+
+def _ended(message: str, now: str) -> dict[str, Any]:
+    """Return the status of the first container of a pod that keeps a GPU, with its last words."""
+    ended = {"exitCode": 0, "reason": "Completed", "message": message, "startedAt": now, "finishedAt": now}
+    named = {"name": "find", "image": "phalanx", "imageID": "phalanx"}
+    return named | {"ready": True, "restartCount": 0, "state": {"terminated": ended}}

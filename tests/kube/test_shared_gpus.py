@@ -1,0 +1,163 @@
+"""Parts of GPUs on a real control plane, with kube-scheduler beside us: what we share is nobody else's."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phalanx.kube.local import ControlPlane, node_manifest
+from phalanx.kube.reserving.pods import LABEL
+from phalanx.testing.objects import Manifest, create_all, delete_all, list_all, pod_manifest
+from phalanx.testing.running import Scheduler, eventually, places, schedulers
+from tests.faults.kubelet import StrictKubelet
+
+pytestmark = pytest.mark.slow
+
+GPU = "nvidia.com/gpu"
+FOREIGN = "default-scheduler"
+SYSTEM = "phalanx-system"
+#: How a container says that it wants to know its GPU.
+READS = {
+    "name": "NVIDIA_VISIBLE_DEVICES",
+    "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['phalanx.dev/gpu-ids']"}},
+}
+
+
+class Cluster:
+    """A control plane with kube-scheduler, a kubelet for pretend nodes, and Phalanx with the rights that it prints."""
+
+    def __init__(self, plane: ControlPlane, start: Callable[..., Scheduler], kubelet: StrictKubelet) -> None:
+        self.plane, self._start, self.kubelet = plane, start, kubelet
+        self.phalanx = start()
+
+    def restart(self) -> None:
+        self.phalanx.stop(signal.SIGKILL)
+        self.phalanx = self._start("--lease-duration=3", "--renew-deadline=2", "--retry-period=0.5")
+
+    def create(self, *objects: Manifest) -> None:
+        create_all(self.plane.kubeconfig, objects)
+
+    def delete(self, *objects: Manifest) -> None:
+        delete_all(self.plane.kubeconfig, objects)
+
+    def pod(self, name: str, namespace: str = "default") -> Manifest:
+        pods = list_all(self.plane.kubeconfig, f"/api/v1/namespaces/{namespace}/pods")
+        return next((pod for pod in pods if pod["metadata"]["name"] == name), {})
+
+    def reservations(self) -> list[Manifest]:
+        return [
+            pod for pod in list_all(self.plane.kubeconfig, f"/api/v1/namespaces/{SYSTEM}/pods")
+            if LABEL in pod["metadata"].get("labels", {})
+        ]  # fmt: skip
+
+    def eventually(self, what: str, check: Callable[[], Any]) -> Any:
+        return eventually(what, check, self.phalanx.log)
+
+    def runs(self, *names: str) -> None:
+        self.eventually(f"{names} run", lambda: set(names) <= places(self.plane).keys())
+
+
+@pytest.fixture
+def cluster(fresh_control_plane: Callable[..., ControlPlane], tmp_path: Path) -> Callable[..., Any]:
+    @contextmanager
+    def start(*nodes: Manifest) -> Iterator[Cluster]:
+        plane = fresh_control_plane(scheduler=True)
+        create_all(plane.kubeconfig, nodes)
+        with schedulers(plane, tmp_path) as begin, StrictKubelet(plane.kubeconfig) as kubelet:
+            yield Cluster(plane, begin, kubelet)
+
+    return start
+
+
+def half(name: str, fraction: str = "0.5", *, env: list[Any] | None = None, **options: Any) -> Manifest:
+    pod = pod_manifest(name, requests={"cpu": "1"}, **options)
+    pod["metadata"]["annotations"] |= {"phalanx.dev/gpu-fraction": fraction}
+    pod["spec"]["containers"][0]["env"] = env or []
+    return pod
+
+
+def whole(name: str, scheduler: str = FOREIGN) -> Manifest:
+    return pod_manifest(name, requests={GPU: "1"}, scheduler=scheduler)
+
+
+def test_a_gpu_that_we_share_is_not_given_to_anybody_else_until_ours_have_ended(cluster: Any) -> None:
+    with cluster(node_manifest("n1", gpus=1)) as here:
+        here.create(half("ours", env=[READS]))
+        here.runs("ours")
+        (reservation,) = here.reservations()
+        said = here.pod("ours")["metadata"]["annotations"]
+        # It knows its GPU, and that is the one that is kept for it.
+        assert said["phalanx.dev/gpu-group"] == "0"
+        assert [said["phalanx.dev/gpu-ids"]] == here.kubelet.ids(reservation)
+
+        here.create(whole("theirs"), half("second"))
+        here.runs("second")
+        here.create(half("third"))
+        waits = here.eventually(
+            "kube-scheduler says that it waits",
+            lambda: [
+                one for one in here.pod("theirs")["status"].get("conditions", []) if one["reason"] == "Unschedulable"
+            ],
+        )
+        assert f"Insufficient {GPU}" in waits[0]["message"]
+        assert places(here.plane).keys() == {"ours", "second"}
+
+        here.delete(half("ours"), half("second"), half("third"))
+        here.runs("theirs")
+        assert here.reservations() == []
+        assert here.kubelet.turned_away == []
+
+
+def test_a_scheduler_that_was_killed_finds_who_shares_which_gpu(cluster: Any) -> None:
+    """Nobody is put on a GPU beside more than it has, and the reservations that were there are used."""
+    with cluster(node_manifest("n1", gpus=2)) as here:
+        here.create(half("a", "0.6"), half("b", "0.6"))
+        here.runs("a", "b")
+        before = {pod["metadata"]["uid"] for pod in here.reservations()}
+        here.restart()
+        here.create(half("c", "0.4"), half("d", "0.4"))
+        here.runs("c", "d")
+        here.create(half("e", "0.4"), whole("w", "phalanx"))
+        groups = [here.pod(name)["metadata"]["annotations"]["phalanx.dev/gpu-group"] for name in "abcd"]
+        assert sorted(groups) == ["0", "0", "1", "1"]
+        assert {pod["metadata"]["uid"] for pod in here.reservations()} == before
+        assert places(here.plane).keys() == set("abcd")
+        # One that nobody shares any more while nobody is there goes too.
+        here.phalanx.stop(signal.SIGKILL)
+        here.delete(*(half(name) for name in "abcde"))
+        here.restart()
+        here.runs("w")
+        here.eventually("no reservation is left over", lambda: not here.reservations())
+
+
+def test_a_reservation_that_somebody_deletes_is_made_again(cluster: Any) -> None:
+    with cluster(node_manifest("n1", gpus=1)) as here:
+        here.create(half("a"))
+        here.runs("a")
+        (lost,) = here.reservations()
+        here.plane.kubectl("delete", "pod", "-n", SYSTEM, lost["metadata"]["name"])
+        again = here.eventually("it is there again", here.reservations)
+        assert again[0]["metadata"]["uid"] != lost["metadata"]["uid"]
+        assert again[0]["metadata"]["name"] == lost["metadata"]["name"]
+
+
+def test_slices_are_given_out_as_there_are_and_no_more(cluster: Any) -> None:
+    node = node_manifest("n1", gpus=0)
+    slices = {"nvidia.com/mig-1g.10gb": "3", "nvidia.com/mig-2g.20gb": "1"}
+    node["status"]["capacity"] |= slices
+    node["status"]["allocatable"] |= slices
+    with cluster(node) as here:
+        small = [pod_manifest(f"small-{n}", requests={"nvidia.com/mig-1g.10gb": "1"}) for n in range(3)]
+        here.create(*small, pod_manifest("large", requests={"nvidia.com/mig-2g.20gb": "1"}))
+        here.runs("small-0", "small-1", "small-2", "large")
+        here.create(pod_manifest("fourth", requests={"nvidia.com/mig-1g.10gb": "1"}))
+        told = here.eventually(
+            "the fourth is told why it waits",
+            lambda: [one["message"] for one in here.pod("fourth")["status"].get("conditions", [])],
+        )
+        assert "nvidia.com/mig-1g.10gb" in told[0]
+        assert "fourth" not in places(here.plane)
+        assert here.kubelet.turned_away == []
