@@ -75,7 +75,7 @@ def test_another_systems_marker_holds_the_pod(kind: str, key: str, message: str)
 KNOWN = (
     "gang, minimum, maximum, subgroup, subgroup-minimum, start-timeout, expected-runtime, preemptible, "
     "topology-required, topology-preferred, patience, movable, gpu-model, gpu-memory-minimum, "
-    "gpu-fraction, gpu-memory, gpu-devices, gpu-group"
+    "gpu-fraction, gpu-memory, gpu-devices, gpu-group, gpu-ids"
 )
 
 

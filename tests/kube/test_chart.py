@@ -150,7 +150,7 @@ def test_a_real_api_server_knows_every_field_of_every_choice(control_plane: Cont
     told = control_plane.kubectl(
         "apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=yaml.safe_dump_all(known)
     )
-    assert len(told.splitlines()) == len(known) == 27 - len(new)
+    assert len(told.splitlines()) == len(known) == 29 - len(new)
 
 
 def test_helm_finds_nothing_wrong_with_the_chart(helm: Helm, chart: Path) -> None:

@@ -54,6 +54,8 @@ def test_rights_with_a_name_are_asked_for_under_the_name_that_was_chosen() -> No
         "get leases.coordination.k8s.io gpu/blue",
         "update leases.coordination.k8s.io gpu/blue",
         "get configmaps ml/our-policy",
+        "create pods in gpu",
+        "delete pods in gpu",
     ]
     assert [one for one in needed(Wish(lease=None)) if one.namespace] == []
 

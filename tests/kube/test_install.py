@@ -10,6 +10,7 @@ import cyclopts
 import pytest
 import yaml
 
+from phalanx import __version__
 from phalanx.cli.install import register
 from phalanx.cli.output import Mistake
 from phalanx.cli.uninstall import register as register_uninstall
@@ -71,7 +72,8 @@ def test_every_choice_lands_where_it_belongs_and_nowhere_is_the_default_left(cap
     objects = printed(capsys, *choices)
     assert {one["metadata"].get("namespace", "gpu") for one in objects} == {"gpu"}
     assert "phalanx-system" not in json.dumps(objects)
-    assert {one["metadata"]["name"].split("-policy")[0] for one in objects if "namespace" in one["metadata"]} == {"red"}
+    names = {one["metadata"]["name"] for one in objects if "namespace" in one["metadata"]}
+    assert names == {"red", "red-policy", "red-reservation"}
     container = of("Deployment", objects)["spec"]["template"]["spec"]["containers"][0]
     assert container["image"] == "host:5000/team/phalanx:1"
     assert parse_policy(of("ConfigMap", objects)["data"]["policy.yaml"], "p").scheduler_names == ("a", "b")
@@ -176,6 +178,9 @@ def test_the_arguments_of_the_deployment_are_ones_that_run_takes(capsys: Capture
         "renew_deadline": 10.0,
         "retry_period": 2.0,
         "log_format": "text",
+        "reservation_image": f"phalanx:{__version__}",
+        "reservation_service_account": "phalanx-reservation",
+        "reservation_priority_class": "gpu-reservation.phalanx.phalanx-system.phalanx.dev",
         "event_rate": 50.0,
         "eviction_rate": 100.0,
         "wave_deadline": 300.0,
@@ -227,7 +232,7 @@ def test_a_real_api_server_takes_everything_as_it_is(
     control_plane: ControlPlane, installed: list[dict[str, Any]]
 ) -> None:
     assert control_plane.kubectl("diff", "-f", "-", stdin=yaml.safe_dump_all(installed)) == ""
-    assert len(installed) == 12
+    assert len(installed) == 14
 
 
 def test_the_pods_meet_the_restricted_standard_which_is_enforced_there(
@@ -293,6 +298,7 @@ CLUSTER = {
     "get queues/status.scheduling.phalanx.dev", "patch queues/status.scheduling.phalanx.dev",
     "update queues/status.scheduling.phalanx.dev",
     "create pods/binding", "create pods/eviction",
+    "create configmaps", "get configmaps", "patch configmaps",
     "patch pods/status", "patch podgroups/status.scheduling.k8s.io",
     "create events.events.k8s.io",
     "patch events.events.k8s.io",
@@ -302,6 +308,8 @@ AT_HOME = {
     "get leases.coordination.k8s.io phalanx",
     "update leases.coordination.k8s.io phalanx",
     "get configmaps phalanx-policy",
+    "create pods",
+    "delete pods",
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 from phalanx.kube.local import ControlPlane, node_manifest
 from phalanx.kube.reserving.pods import LABEL
 from phalanx.testing.objects import Manifest, create_all, delete_all, list_all, pod_manifest
-from phalanx.testing.running import Scheduler, eventually, places, schedulers
+from phalanx.testing.running import Scheduler, condition, eventually, places, schedulers
 from tests.faults.kubelet import StrictKubelet
 
 pytestmark = pytest.mark.slow
@@ -142,6 +142,31 @@ def test_a_reservation_that_somebody_deletes_is_made_again(cluster: Any) -> None
         again = here.eventually("it is there again", here.reservations)
         assert again[0]["metadata"]["uid"] != lost["metadata"]["uid"]
         assert again[0]["metadata"]["name"] == lost["metadata"]["name"]
+
+
+def test_pods_whose_gpu_somebody_else_got_are_told_and_nobody_joins_them(cluster: Any) -> None:
+    """The kubelet picks the GPU of a reservation that is made again, and the one that was there may be taken."""
+    with cluster(node_manifest("n1", gpus=2)) as here:
+        here.create(half("a", env=[READS]))
+        here.runs("a")
+        (lost,) = here.reservations()
+        here.phalanx.stop(signal.SIGKILL)
+        here.delete(lost)
+        thief = pod_manifest("thief", requests={GPU: "1"}, scheduler=FOREIGN, node="n1")
+        here.eventually("the reservation is gone", lambda: not here.reservations())
+        here.create(thief)
+        here.eventually("it has the GPU", lambda: here.kubelet.ids(here.pod("thief")) == ["GPU-n1-0"])
+        here.restart()
+
+        def warnings() -> list[str]:
+            events = list_all(here.plane.kubeconfig, "/apis/events.k8s.io/v1/namespaces/default/events")
+            return [one["note"] for one in events if one["reason"] == "GpuChanged"]
+
+        (note,) = here.eventually("its owner is told", warnings)
+        assert note == "its GPU GPU-n1-0 is not kept for it any more, but GPU-n1-1"
+        here.create(half("b"))
+        here.eventually("b waits", lambda: "keeps another GPU" in condition(here.plane, "b").get("message", ""))
+        assert "b" not in places(here.plane)
 
 
 def test_slices_are_given_out_as_there_are_and_no_more(cluster: Any) -> None:

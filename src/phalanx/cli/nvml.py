@@ -6,7 +6,6 @@ Called by `ctypes`: five functions are no reason for a dependency.
 import ctypes
 from dataclasses import dataclass
 
-LIBRARY = "libnvidia-ml.so.1"
 #: Longer than any id.
 _ID_MAX = 96
 _GPU, _SLICE = "GPU-", "MIG-"

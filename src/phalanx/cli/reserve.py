@@ -9,7 +9,6 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from phalanx.cli.nvml import LIBRARY, own_devices
 from phalanx.cli.output import Mistake
 
 
@@ -22,7 +21,7 @@ def reserve(
     *,
     once: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     to: str = "/dev/termination-log",
-    library: str = LIBRARY,
+    library: str = "libnvidia-ml.so.1",
 ) -> int:
     """Say which GPU the pod that we run in was given, and keep it until told to go.
 
@@ -39,6 +38,8 @@ def reserve(
         NVIDIA's management library (NVML). Where there is none, what the device plugin wrote into
         NVIDIA_VISIBLE_DEVICES counts, and it is said that there is none.
     """
+    from phalanx.cli.nvml import own_devices  # noqa: PLC0415 (who asks for help has no use for it)
+
     # Whoever tells us to go while we look must find us listening.
     ends = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, ends)

@@ -67,6 +67,12 @@ class Events:
         notice = Notice(regarding, kind, reason, action, note)
         self.writes.submit(self._create(notice, f"{int(self.clock.now() * 1e6):x}{next(self._number):x}"))
 
+    def about_pod(self, uid: str, reason: str, action: str, note: str) -> None:
+        """Queue a warning about one pod, if it is there."""
+        regarding = self.pod(uid)
+        if regarding is not None:
+            self.about(regarding, "Warning", reason, action, note)
+
     def write(self, notice: Notice, still_true: Callable[[], bool]) -> Write:
         """Return what tells a notice, or tells it again.
 

@@ -14,6 +14,7 @@ from phalanx.dialects.read import decode, read_decoded
 from phalanx.kube.kinds import PODS, QUEUES, Kind, watched
 from phalanx.kube.reserving.pods import LABEL, Reserved, reserved_of
 from phalanx.model.events import NamespaceGone, NodeGone, PriorityClassGone, QueueGone, TaskGone
+from phalanx.model.keys import GPU_IDS
 from phalanx.model.reference import Reference
 from phalanx.world.world import World
 
@@ -89,6 +90,8 @@ class Feed:
     #: By uid: the pods that keep shared devices, and who hears of each change of one.
     reservations: dict[str, Reserved] = field(default_factory=dict[str, Reserved])
     on_reservation: Callable[[], None] = lambda: None
+    #: By uid: the GPUs that pods on nodes were told when they were bound.
+    gpu_ids: dict[str, str] = field(default_factory=dict[str, str])
     _synced: set[Kind] = field(default_factory=set[Kind])
     #: Monotonic time of the last word from the server, per kind.
     heard_at: dict[Kind, float] = field(default_factory=dict[Kind, float])
@@ -131,8 +134,8 @@ class Feed:
                 known.controller = _controller(part)
             known.running = part.status is not None and part.status.phase == "Running"
             known.nominated = (part.status.nominated_node_name or None) if part.status else None
-            if isinstance(part, Pod) and part.metadata.labels and LABEL in part.metadata.labels:
-                self._reserve(uid, reserved_of(raw))
+            if isinstance(part, Pod):
+                self._note_devices(uid, part, raw)
         elif kind == QUEUES:
             known.status, known.generation = msgspec.json.decode(part.status), meta.generation
         if old is None or version > old.version:
@@ -168,19 +171,23 @@ class Feed:
         """Note that the server spoke."""
         self.heard_at[kind] = time.monotonic()
 
-    def _reserve(self, uid: str, one: Reserved | None) -> None:
+    def _note_devices(self, uid: str, pod: Pod, raw: msgspec.Raw) -> None:
+        """Note what a pod knows of GPUs that are shared."""
+        said = (pod.metadata.annotations or {}).get(GPU_IDS)
+        if said and pod.spec.node_name:
+            self.gpu_ids[uid] = said
+        one = reserved_of(raw) if pod.metadata.labels and LABEL in pod.metadata.labels else None
         if one is not None:
             self.reservations[uid] = one
-        else:
-            self.reservations.pop(uid, None)
-        self.on_reservation()
+            self.on_reservation()
 
     def _forget(self, kind: Kind, uid: str) -> None:
         old = self.known.get(kind, {}).pop(uid, None)
         if old is None:
             return
-        if uid in self.reservations:
-            self._reserve(uid, None)
+        self.gpu_ids.pop(uid, None)
+        if self.reservations.pop(uid, None) is not None:
+            self.on_reservation()
         known_kind = table.TABLE.kind(kind.kind, kind.api_version)
         if known_kind is None:
             return

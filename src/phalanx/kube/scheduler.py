@@ -103,6 +103,7 @@ class Scheduler:
             client, self.feed, self.world, events, self.clock, metrics, log,
             self.may_write, self._wake.set, settings.eviction_rate,
         )  # fmt: skip
+        self.keeper.tell = lambda uid, note: events.about_pod(uid, "GpuChanged", "Reserving", note)
         self.nominations = Nominations(self.world, self.feed, self.writes, events, log)
         self.queues = QueueStatus(self.loop, self.feed, self.writes, events, self.clock, log)
         #: Set at the start, on winning the lease and when the policy remembers another window: the history that the

@@ -53,6 +53,9 @@ class Keeper:
         self._left_at: dict[str, float] = {}
         self._since: dict[str, float] = {}
         self._again: dict[Place, float] = {}
+        #: Called with a uid and a sentence when a pod may have lost its GPU. By uid: which reservation it was told of.
+        self.tell: Callable[[str, str], None] = lambda _, __: None
+        self._told: dict[str, str] = {}
         #: Devices that were shared in our sight.
         self._ours: set[Place] = set()
         self._led_from = clock.monotonic()
@@ -88,6 +91,9 @@ class Keeper:
                 refused |= {one.why or "the reservation pod has ended"} if one.uid in self._since else set()
                 await self._delete(one)
             elif one is not None and self._stands(one) and (one.ids is not None or not named):
+                strangers = list(self._strangers(one))
+                if strangers:
+                    return f"{one.name} keeps another GPU on {place.node} than the one that pods there share"
                 return one
             if self._clock.monotonic() >= until:
                 which = f"reservation pod {one.namespace}/{one.name}" if one else "its reservation pod"
@@ -120,7 +126,25 @@ class Keeper:
             if self._any(self._world.reservations.shared[place]) and now >= self._again.get(place, 0.0):
                 self._again[place] = now + AGAIN
                 self._do(self._make_again(place))
+        for one in there.values():
+            self._tell_strangers(one)
         self._forget(shared)
+
+    def _strangers(self, one: Reserved) -> Iterator[str]:
+        """Yield the uids of those who share a device and were told another one than its reservation has now."""
+        for uid in self._world.reservations.shared.get(one.place, ()) if one.ids else ():
+            task, said = task_of(self._world, uid), self._feed.gpu_ids.get(uid, "").split(",")
+            known = dict(zip(task.groups, said, strict=False)) if task is not None and task.ours else {}
+            if known.get(one.place.group, "") not in {"", *(one.ids or ())}:
+                yield uid
+
+    def _tell_strangers(self, one: Reserved) -> None:
+        for uid in self._strangers(one):
+            if self._told.get(uid) != one.uid:
+                self._told[uid] = one.uid
+                now = ",".join(one.ids or ())
+                self._log.say("gpu-changed", node=one.place.node, pod=uid, reserved=now, told=self._feed.gpu_ids[uid])
+                self.tell(uid, f"its GPU {self._feed.gpu_ids[uid]} is not kept for it any more, but {now}")
 
     def _may_go(self, place: Place, now: float) -> bool:
         return place in self._ours or now >= self._led_from + ORPHANS
@@ -130,6 +154,7 @@ class Keeper:
         self._leaving &= known
         self._left_at = {uid: since for uid, since in self._left_at.items() if uid in known}
         self._since = {uid: since for uid, since in self._since.items() if uid in known}
+        self._told = {uid: told for uid, told in self._told.items() if uid in self._feed.gpu_ids}
         self._again = {place: until for place, until in self._again.items() if place in shared}
         places = {one.place for one in self._all()}
         self._ours = {place for place in self._ours if place in shared or place in places}
