@@ -11,6 +11,7 @@ from phalanx.model.node import Node
 from phalanx.model.queue import Queue
 from phalanx.model.reference import Reference
 from phalanx.model.task import Task
+from phalanx.model.volume import Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +188,23 @@ class BudgetGone:
 
 
 @dataclass(frozen=True, slots=True)
+class StorageSeen:
+    """A claim, a volume, or an object that says something of volumes appeared or changed."""
+
+    object: Reference
+    value: Storage
+
+
+@dataclass(frozen=True, slots=True)
+class StorageGone:
+    """Such an object was deleted."""
+
+    object: Reference
+    #: Of the deleted object: one of the same name that was made since stays. None: whichever is there.
+    uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """An object could not be read. It is set aside with a sentence; everything else proceeds."""
 
@@ -228,5 +246,7 @@ Event = (
     | PriorityClassGone
     | BudgetSeen
     | BudgetGone
+    | StorageSeen
+    | StorageGone
     | Refused
 )

@@ -5,6 +5,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from phalanx.model.sharing import RESOURCE
+from phalanx.model.volume import Chosen
 
 
 def devices_json(groups: tuple[str, ...]) -> dict[str, list[str]]:
@@ -14,6 +15,10 @@ def devices_json(groups: tuple[str, ...]) -> dict[str, list[str]]:
 
 def _devices_text(groups: tuple[str, ...]) -> str:
     return f" {RESOURCE}={','.join(groups)}" if groups else ""
+
+
+def _volumes_text(chosen: tuple[Chosen, ...]) -> str:
+    return "".join(f" {one.claim.rpartition('/')[2]}={one.volume or '(new)'}" for one in chosen)
 
 
 class Code(Enum):
@@ -70,15 +75,18 @@ class Bind(NamedTuple):
     gang_key: str
     #: The ids of the groups whose devices it shares there.
     devices: tuple[str, ...] = ()
+    #: Its claims that get a volume with the node.
+    volumes: tuple[Chosen, ...] = ()
 
     def text(self) -> str:
         """Return the step as one line."""
-        return f"bind {self.task} {self.node}{_devices_text(self.devices)}"
+        return f"bind {self.task} {self.node}{_devices_text(self.devices)}{_volumes_text(self.volumes)}"
 
     def json(self) -> dict[str, Any]:
         """Return the step as the public contract has it."""
         devices = devices_json(self.devices)
-        return {"step": "bind", "pod": self.task, "node": self.node, "gang": self.gang, "devices": devices}
+        said = {"step": "bind", "pod": self.task, "node": self.node, "gang": self.gang, "devices": devices}
+        return said | ({"volumes": {one.claim: one.volume for one in self.volumes}} if self.volumes else {})
 
 
 class Nominate(NamedTuple):

@@ -30,6 +30,10 @@ class QuantityError(ValueError):
     """A quantity that is not one; the text says what was found and what is allowed."""
 
 
+class OversizeError(QuantityError):
+    """A quantity beyond what is counted."""
+
+
 def shown(value: object) -> str:
     """Return a value as it may stand in a message: quoted, on one line, and short."""
     if isinstance(value, Mapping):
@@ -92,7 +96,7 @@ def _parse(text: str, units: int, up: bool) -> int:
         below = 10**-tens
         amount = -(-above // below) if up else above // below
     if amount > AMOUNT_MAX:
-        raise QuantityError(f"found {shown(text)}, allowed is at most 2^53 of the smallest unit")
+        raise OversizeError(f"found {shown(text)}, allowed is at most 2^53 of the smallest unit")
     return amount
 
 

@@ -17,6 +17,7 @@ from phalanx.model.running import RunningTable
 from phalanx.model.sharing import SharedTable
 from phalanx.model.task import Hold, Shape
 from phalanx.model.topology import Domains, domains
+from phalanx.model.volume import TaskVolumes, VolumeTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,8 @@ class TaskTable:
     lost: Mapping[int, str]
     held: Bool
     holds: Mapping[int, Hold]
+    #: Of tasks that mount claims, by row.
+    volumes: Mapping[int, TaskVolumes] = field(default_factory=dict[int, TaskVolumes])
 
     def __len__(self) -> int:
         return len(self.uids)
@@ -180,3 +183,5 @@ class Snapshot:
     wave_deadline: float = WAVE_DEADLINE
     #: The devices that several tasks may share; None: nobody asks for a part of one.
     shared: SharedTable | None = None
+    #: What is known of volumes; None: nobody mounts any.
+    volumes: VolumeTable | None = None

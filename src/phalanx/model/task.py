@@ -9,6 +9,7 @@ from phalanx.model.gang import Membership
 from phalanx.model.image import ImageWish
 from phalanx.model.selectors import HostPort, NodeTerm, PodTerm, Preference, Repulsion, Toleration
 from phalanx.model.sharing import RESOURCE, Part
+from phalanx.model.volume import Mount, Needs
 
 
 class State(Enum):
@@ -66,6 +67,8 @@ class Shape:
     part: Part | None = None
     #: How much of that resource queues count for it where that is more; 0: what it requests.
     counted: int = 0
+    #: What its volumes ask of nodes, as claims and volumes are now; None: it has none that would.
+    volumes: Needs | None = None
 
     @property
     def charged(self) -> tuple[tuple[str, int], ...]:
@@ -131,6 +134,8 @@ class Task:
     part_counted: bool = False
     #: The ids of the groups whose devices it shares on its node, or on the one that is nominated to it.
     groups: tuple[str, ...] = ()
+    #: The volumes that tie it to some nodes, as its spec names them. Its shape in a snapshot has what they ask for.
+    mounts: tuple[Mount, ...] = ()
 
     @property
     def full_name(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from phalanx.model.events import (
     DomainGone,
@@ -13,6 +14,8 @@ from phalanx.model.events import (
     PriorityClassGone,
     PriorityClassSeen,
     Refused,
+    StorageGone,
+    StorageSeen,
 )
 from phalanx.model.gang import Gang
 from phalanx.model.reference import Reference
@@ -93,9 +96,14 @@ class Descriptions:
         # A namespace's labels name the default queue of its pods.
         self._changed.update(gang_key(task) for task in self.tasks_in(name) if task.ours)
 
-    def apply(self, event: GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone) -> None:
+    def apply(
+        self, event: GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone | StorageSeen | StorageGone
+    ) -> None:
         """Take in an object, or that it is gone."""
         match event:
+            case StorageSeen() | StorageGone():
+                self.read(event.object)
+                self._set_storage(event)
             case GroupsSeen(owner):
                 self._set_groups(owner, event)
             case GroupsGone(owner, uid):
@@ -137,12 +145,22 @@ class Descriptions:
             if any(group.priority_class or group.priority_absent is not None for group in groups.groups):
                 self._refer(owner)
 
+    def _set_storage(self, event: StorageSeen | StorageGone) -> None:
+        storage = self._links.storage
+        touched = {uid for uid in storage.apply(event) if self._tasks[uid].ours}
+        if storage.matters(event.object.kind):
+            # It says something of nodes: a new decision is due, and one gang that is looked at again makes it so.
+            touched.update(islice(storage.waiting, 1))
+        self._changed.update(gang_key(self._tasks[uid]) for uid in touched)
+
     def set_aside(self, event: Refused) -> set[str]:
         """Note an object that cannot be read any more; return the nodes of which it said something."""
         self._set_groups(event.object, None)
         self.refused[event.object] = event
         if event.kind == "PriorityClass":
             self._set_class(event.name, None)
+        if event.kind in self._links.storage.kinds:
+            self._set_storage(StorageGone(event.object))
         return self.domains.drop(event.object)
 
     def _refer(self, owner: Reference) -> None:

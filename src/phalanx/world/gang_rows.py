@@ -11,6 +11,7 @@ from phalanx.model.requeue import turns
 from phalanx.model.sharing import RESOURCE
 from phalanx.model.snapshot import GangTable, TaskTable
 from phalanx.model.task import Shape
+from phalanx.model.volume import TaskVolumes
 from phalanx.world.gang_columns import Columns, Kept, columns_of
 from phalanx.world.gangs import Piece
 
@@ -34,6 +35,8 @@ class GangRows:
         self._queues: dict[str, int] = {"": 0}
         #: Gangs of which members run already in subgroups: few, so they are looked up each time.
         self._inside: dict[str, Mapping[str, int]] = {}
+        #: The same of gangs whose waiting tasks mount claims.
+        self._mounting: dict[str, Mapping[int, TaskVolumes]] = {}
         self._columns: Columns | None = None
         self._changed: set[str] = set()
         self._last: tuple[Axis, Mapping[str, int], Mapping[str, int], Tables] | None = None
@@ -44,6 +47,7 @@ class GangRows:
             return
         self._changed.add(key)
         self._inside.pop(key, None)
+        self._mounting.pop(key, None)
         if piece is None:
             del self._kept[key]
             return
@@ -54,6 +58,8 @@ class GangRows:
         self._kept[key] = Kept(piece, self._queues.setdefault(queue or "", len(self._queues)), numbers)
         if piece.running_in:
             self._inside[key] = piece.running_in
+        if piece.volumes:
+            self._mounting[key] = piece.volumes
 
     def tables(
         self, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int], since: Mapping[str, float]
@@ -66,10 +72,19 @@ class GangRows:
         self._changed = set()
         shape_of_task, shapes = self._renumber(columns.shape)
         rows = np.array([queue_row.get(name, -1) for name in self._queues], np.int64)
-        tasks = _tasks(columns, shape_of_task, node_row, since)
+        tasks = _tasks(columns, shape_of_task, node_row, since, self._volumes(columns))
         tables = self._gangs(columns, rows[columns.queue]), tasks, shapes
         self._last = (axis, node_row, queue_row, tables)
         return tables
+
+    def _volumes(self, columns: Columns) -> dict[int, TaskVolumes]:
+        """Return what waiting tasks mount, by row."""
+        found: dict[int, TaskVolumes] = {}
+        first = np.cumsum(columns.count) - columns.count if self._mounting else columns.count
+        for key in sorted(self._mounting):
+            start = int(first[bisect_left(columns.keys, key)])
+            found.update((start + place, volumes) for place, volumes in self._mounting[key].items())
+        return found
 
     def _refreshed(self) -> Columns:
         columns = self._columns
@@ -150,7 +165,10 @@ def next_turn(gangs: GangTable, now: float) -> float:
     return float(yielding.min(initial=soonest, where=(gangs.patience > 0) & (yielding > now)))
 
 
-def _tasks(columns: Columns, shape: Int, node_row: Mapping[str, int], since: Mapping[str, float]) -> TaskTable:
+def _tasks(
+    columns: Columns, shape: Int, node_row: Mapping[str, int], since: Mapping[str, float],
+    volumes: Mapping[int, TaskVolumes],
+) -> TaskTable:  # fmt: skip
     nominated = np.full(len(columns.tasks), -1)
     began = np.full(len(columns.tasks), np.inf)
     lost: dict[int, str] = {}
@@ -167,4 +185,5 @@ def _tasks(columns: Columns, shape: Int, node_row: Mapping[str, int], since: Map
         gang=np.repeat(np.arange(len(columns.keys)), columns.count), shape=shape, created=columns.task_created,
         subgroups=columns.tuple_of("subgroups"), nominated=nominated, nominated_since=began, lost=lost,
         held=columns.held, holds={row: hold for row in held if (hold := columns.tasks[row].hold) is not None},
+        volumes=volumes,
     )  # fmt: skip

@@ -1,11 +1,12 @@
 """Gangs from what their members say: who belongs together, what the gang is, and who counts already."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from phalanx.model.gang import Gang, Group, Membership, Subgroup
 from phalanx.model.keys import MAXIMUM, MINIMUM, PREFIX, annotation
 from phalanx.model.task import Hold, Shape, State, Task
+from phalanx.model.volume import TaskVolumes
 
 #: Members of these states count towards the minimum. A terminating one will be gone.
 THERE = frozenset({State.BINDING, State.RUNNING})
@@ -27,6 +28,8 @@ class Piece:
     running: int
     running_in: dict[str, int]
     present: int
+    #: Of the tasks that mount claims, by place among the tasks.
+    volumes: Mapping[int, TaskVolumes]
 
     @property
     def irregular(self) -> bool:
@@ -192,8 +195,9 @@ def credit(members: Iterable[Task]) -> tuple[int, dict[str, int]]:
 
 
 def piece_of(
-    gang: Gang, members: Sequence[Task], moved: Sequence[Task], shape_of: Callable[[Task], Shape]
-) -> Piece | None:
+    gang: Gang, members: Sequence[Task], moved: Sequence[Task], shape_of: Callable[[Task], Shape],
+    volumes_of: Callable[[Task], TaskVolumes],
+) -> Piece | None:  # fmt: skip
     """Return what waits of a gang, given all its members; None when nothing does.
 
     `moved`: members as they ran before they were asked to go to another place. They are on their way there.
@@ -205,7 +209,8 @@ def piece_of(
     there = [*members, *moved]
     running, inside = credit(there)
     shapes = tuple(shape_of(task) for task in tasks)
-    return Piece(gang, tasks, shapes, running, inside, present=sum(task.state in THERE for task in there))
+    volumes = {index: volumes_of(task) for index, task in enumerate(tasks) if task.mounts}
+    return Piece(gang, tasks, shapes, running, inside, sum(task.state in THERE for task in there), volumes)
 
 
 def _beside(finished: Task, running: Task) -> bool:

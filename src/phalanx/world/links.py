@@ -8,6 +8,7 @@ from phalanx.model.task import State, Task
 from phalanx.world.gangs import gang_key
 from phalanx.world.indexes import subtract, take_out
 from phalanx.world.reservations import Reservations
+from phalanx.world.storage import StorageObjects
 
 
 class Links:
@@ -34,6 +35,8 @@ class Links:
         self.reservations = Reservations()
         #: Pending tasks of ours.
         self.waiting: dict[str, None] = {}
+        #: Claims, volumes and who mounts them.
+        self.storage = StorageObjects()
         #: Resource names in use, counted by who uses them, nodes and queues too: the axis of the next snapshot.
         self.resources: Counter[str] = Counter()
 
@@ -42,6 +45,8 @@ class Links:
         self.resources.update(name for name, _ in task.shape.requests)
         self.reservations.put(task)
         self.in_namespace.setdefault(task.namespace, {})[task.uid] = None
+        if task.mounts:
+            self.storage.put(task)
         if task.shape.part is not None and (task.charged or task.state is State.PENDING):
             self.sharing[task.uid] = None
         if task.ours:
@@ -65,6 +70,8 @@ class Links:
         """Forget a task; yield the nodes that it changes."""
         subtract(self.resources, (name for name, _ in task.shape.requests))
         self.reservations.take(task)
+        if task.mounts:
+            self.storage.take(task)
         self.repelling.pop(task.uid, None)
         self.sharing.pop(task.uid, None)
         self.leaving.pop(task.uid, None)

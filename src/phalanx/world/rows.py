@@ -11,12 +11,13 @@ from phalanx.model.gang import Gang
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Shape, State, Task
 from phalanx.world.gang_rows import GangRows, amounts, next_turn
-from phalanx.world.gangs import THERE, piece_of, with_labels
+from phalanx.world.gangs import THERE, gang_key, piece_of, with_labels
 from phalanx.world.node_rows import NodeRows
 from phalanx.world.nominations import Nominations
 from phalanx.world.repulsions import repulsions
 from phalanx.world.rests import Rests
 from phalanx.world.running_rows import RunningRows
+from phalanx.world.volume_rows import VolumeRows
 
 if TYPE_CHECKING:
     from phalanx.world.world import World
@@ -43,6 +44,7 @@ class Rows:
         self.nodes = NodeRows()
         self._gangs = GangRows()
         self.running = RunningRows()
+        self._volumes = VolumeRows()
         self.dirty_gangs: set[str] = set()
         #: When to decide although nothing changes.
         self.next_turn = math.inf
@@ -52,6 +54,7 @@ class Rows:
         """Return a snapshot; only what changed since the last one is worked out again."""
         self._refresh_label_keys(world)
         self._refresh_queues(world)
+        self._refresh_volumes(world)
         for key in sorted(self.dirty_gangs):
             self._work_out(world, key)
         self.dirty_gangs.clear()
@@ -77,7 +80,8 @@ class Rows:
         return Snapshot(
             now=now, axis=axis, nodes=nodes, shapes=self._amounts[0][0], requests=requests, charges=charges,
             scored=scored, gangs=gangs, tasks=tasks, queues=queues, occupancy=occupancy, running=running,
-            wave_deadline=world.wave_deadline, shared=self.nodes.shared.table(world, nodes, running, tasks),
+            wave_deadline=world.wave_deadline, volumes=self._volumes.table(world.volumes.objects, nodes, world.on_node),
+            shared=self.nodes.shared.table(world, nodes, running, tasks),
         )  # fmt: skip
 
     def gang(self, world: "World", key: str) -> Gang:
@@ -90,6 +94,8 @@ class Rows:
         shape = with_labels(task, self._label_keys)
         if task.images is not None and self._images:
             shape = replace(shape, images=task.images)
+        if task.mounts:
+            shape = replace(shape, volumes=world.volumes.needs(task))
         return replace(shape, repels=repulsions(task.repels, world.namespaces)) if task.repels else shape
 
     def _refresh_label_keys(self, world: "World") -> None:
@@ -110,6 +116,16 @@ class Rows:
         told = world.queues.refresh()
         self.dirty_gangs.update((*world.members, *world.moves.gangs) if told is None else told)
 
+    def _refresh_volumes(self, world: "World") -> None:
+        """Tasks whose claims or volumes changed, or are shared now, have another shape."""
+        changed = world.links.storage.changed
+        for task in [world.tasks[uid] for uid in changed if uid in world.tasks]:
+            for node in filter(None, (task.node, task.nominated)):
+                self.nodes.touch(node)
+            if task.ours:
+                self.dirty_gangs.add(gang_key(task))
+        changed.clear()
+
     def _work_out(self, world: "World", key: str) -> None:
         """Write one gang's rows afresh."""
         unfinished, moved = self._unfinished(world, key), world.moves.of(key)
@@ -123,7 +139,9 @@ class Rows:
         # What is kept for those who are moved is theirs, wherever they are.
         queue = world.queues.put(key, said, gang, [*unfinished, *moved])
         members = [world.tasks[uid] for uid in world.members[key]]
-        self._gangs.put(key, piece_of(gang, members, moved, partial(self.shape_of, world)), queue)
+        if any(task.mounts for task in members):
+            members = [world.volumes.held(task) for task in members]
+        self._gangs.put(key, piece_of(gang, members, moved, partial(self.shape_of, world), world.volumes.of), queue)
         here = [(task, self.shape_of(world, task)) for task in unfinished if task.state in THERE]
         self.running.put(gang, here, members, queue, moved=len(moved))
 

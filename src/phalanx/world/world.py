@@ -24,6 +24,8 @@ from phalanx.model.events import (
     QueueGone,
     QueueSeen,
     Refused,
+    StorageGone,
+    StorageSeen,
     TaskGone,
     TaskSeen,
 )
@@ -43,6 +45,7 @@ from phalanx.world.hardware import Hardware
 from phalanx.world.indexes import subtract
 from phalanx.world.links import Links
 from phalanx.world.moves import Move, Moves
+from phalanx.world.needs import Volumes
 from phalanx.world.nominations import Nominations
 from phalanx.world.queues import Queues
 from phalanx.world.rests import Rest, Rests
@@ -63,6 +66,7 @@ class World:
         self.said = said = Descriptions(self.tasks, links)
         self.namespaces, self.refused, self.groups = said.namespaces, said.refused, said.groups
         self.queues, self.budgets, self.sharings, self._hardware = Queues(), Budgets(), Sharings(), Hardware()
+        self.volumes = Volumes(links.storage, self.refused)
         #: Places for those who were asked to leave and will be made again.
         self.moves = Moves()
         self._assumed, self._rests, self._nominations = Assumptions(), Rests(), Nominations()
@@ -87,7 +91,9 @@ class World:
                 self._drop_node(name)
             case NamespaceSeen() | NamespaceGone() | DomainSeen() | DomainGone():
                 self._touch(*self.said.about_nodes(event))
-            case GroupsSeen() | GroupsGone() | PriorityClassSeen() | PriorityClassGone():
+            case (
+                GroupsSeen() | GroupsGone() | PriorityClassSeen() | PriorityClassGone() | StorageSeen() | StorageGone()
+            ):
                 self.said.apply(event)
             case BudgetSeen() | BudgetGone():
                 self.said.read(Reference("PodDisruptionBudget", event.full_name))

@@ -72,7 +72,7 @@ def node_terms(affinity: pod_objects.Affinity | None, mistakes: Mistakes) -> tup
         return None
     path = f"{_NODE}.{_REQUIRED}.nodeSelectorTerms"
     listed = enumerate(node.required.node_selector_terms or ())
-    return tuple(_node_term(term, f"{path}[{index}]", mistakes) for index, term in listed)
+    return tuple(node_term(term, f"{path}[{index}]", mistakes) for index, term in listed)
 
 
 def preferences(affinity: pod_objects.Affinity | None, mistakes: Mistakes) -> tuple[Preference, ...]:
@@ -81,13 +81,14 @@ def preferences(affinity: pod_objects.Affinity | None, mistakes: Mistakes) -> tu
     found = []
     for index, one in enumerate((node.preferred if node else None) or ()):
         path = f"{_NODE}.{_PREFERRED}[{index}].preference"
-        term = _node_term(one.preference or pod_objects.NodeTerm(), path, mistakes)
+        term = node_term(one.preference or pod_objects.NodeTerm(), path, mistakes)
         if term != NodeTerm():
             found.append(Preference(one.weight, term))
     return tuple(found)
 
 
-def _node_term(term: pod_objects.NodeTerm, path: str, mistakes: Mistakes) -> NodeTerm:
+def node_term(term: pod_objects.NodeTerm, path: str, mistakes: Mistakes) -> NodeTerm:
+    """Return a term over labels and names of nodes."""
     labels = _requirements(term.match_expressions, f"{path}.matchExpressions", _NODE_OPERATORS, mistakes)
     listed = f"{path}.matchFields"
     fields = []

@@ -3,7 +3,7 @@
 A pod that was bound against its own rules cannot be taken back, so what is not understood is held.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from phalanx.dialects.core import pod_objects
 from phalanx.model.quantity import shown
@@ -11,22 +11,6 @@ from phalanx.model.task import Hold
 
 _LATER = "not honoured by this version"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-
-#: Volume field of ours -> the field's name in the object, and why it ties the pod to some nodes.
-_VOLUMES = {
-    "persistent_volume_claim": ("persistentVolumeClaim", "claims are not read by this version, bound ones neither"),
-    "ephemeral": ("ephemeral", "claims are not read by this version, bound ones neither"),
-    "gce_persistent_disk": ("gcePersistentDisk", _LATER),
-    "aws_elastic_block_store": ("awsElasticBlockStore", _LATER),
-    "azure_disk": ("azureDisk", _LATER),
-    "cinder": ("cinder", _LATER),
-    "iscsi": ("iscsi", _LATER),
-    "rbd": ("rbd", _LATER),
-    "vsphere_volume": ("vsphereVolume", _LATER),
-}
-
-#: A volume that is the same on every node.
-_FREE = pod_objects.Volume()
 
 
 def holds(pod: pod_objects.Pod) -> Iterator[Hold]:
@@ -40,16 +24,8 @@ def holds(pod: pod_objects.Pod) -> Iterator[Hold]:
     for index, spread in enumerate(spec.topology_spread_constraints or ()):
         if spread.when_unsatisfiable != "ScheduleAnyway":
             yield Hold(f"spec.topologySpreadConstraints[{index}]", f"DoNotSchedule is {_LATER}")
-    yield from _of_volumes(spec.volumes or ())
     if spec.resource_claims:
         yield Hold("spec.resourceClaims", _LATER)
-
-
-def _of_volumes(volumes: Iterable[pod_objects.Volume]) -> Iterator[Hold]:
-    for index, volume in enumerate(volumes):
-        for own, (name, why) in _VOLUMES.items() if volume != _FREE else ():
-            if getattr(volume, own) is not None:
-                yield Hold(f"spec.volumes[{index}].{name}", why)
 
 
 def _of_affinity(affinity: pod_objects.Affinity) -> Iterator[Hold]:

@@ -116,19 +116,26 @@ class ImageVolume(Struct, gc=False):
     reference: str | None = None
 
 
+class ClaimSource(Struct, gc=False, rename="camel"):
+    """A volume that is a claim."""
+
+    claim_name: str | None = None
+
+
 class Volume(Struct, gc=False, rename="camel"):
     """The kinds of volumes that tie a pod to some nodes."""
 
+    name: str | None = None
     image: ImageVolume | None = None
-    persistent_volume_claim: Any = None
-    ephemeral: Any = None
-    gce_persistent_disk: Any = None
-    aws_elastic_block_store: Any = None
-    azure_disk: Any = None
-    cinder: Any = None
-    iscsi: Any = None
-    rbd: Any = None
-    vsphere_volume: Any = None
+    persistent_volume_claim: ClaimSource | None = None
+    ephemeral: dict[str, Any] | None = None
+    gce_persistent_disk: dict[str, Any] | None = None
+    aws_elastic_block_store: dict[str, Any] | None = None
+    azure_disk: dict[str, Any] | None = None
+    cinder: dict[str, Any] | None = None
+    iscsi: dict[str, Any] | None = None
+    rbd: dict[str, Any] | None = None
+    vsphere_volume: dict[str, Any] | None = None
 
 
 class WorkloadRef(Struct, gc=False, rename="camel"):

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from phalanx.dialects.core import constraints, objects, pod_objects
+from phalanx.dialects.core.mounts import mounts
 from phalanx.dialects.core.parts import ONE_OF_THEM, UNREADABLE, Asked
 from phalanx.dialects.core.priority_classes import evicts
 from phalanx.dialects.core.shapes import shape_of
@@ -70,6 +71,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         nominated=_checked(nominated, "status.nominatedNodeName", mistakes) if nominated else None,
         labels=meta.labels or {},
         images=constraints.images(spec) if ours else None,
+        mounts=mounts(spec, name, mistakes) if spec.volumes else (),
         repels=constraints.repels(spec.affinity, namespace, mistakes) if spec.affinity else (),
         queue=queue.name if queue else None,
         queue_field=queue.field if queue else None,

@@ -5,6 +5,7 @@ from functools import partial
 from phalanx.dialects.core import budgets, objects, pod_objects, priority_classes
 from phalanx.dialects.core.holds import holds
 from phalanx.dialects.core.nodes import read_namespace, read_node
+from phalanx.dialects.core.storage_kinds import KINDS as STORAGE
 from phalanx.dialects.dialect import Dialect, Kind, Version, Wishes
 from phalanx.dialects.mistakes import Mistakes
 from phalanx.model.events import (
@@ -72,6 +73,7 @@ CORE = Dialect(
             gone=lambda budget, uid: BudgetGone(budget.full_name, uid),
             awaited=True,
         ),
+        *STORAGE,
     ),
     wishes=_wishes,
     holds=holds,
