@@ -11,7 +11,6 @@ from phalanx.model.task import Hold, Task
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 LATER = "not honoured by this version"
-CLAIMS = "claims are not read by this version, bound ones neither"
 
 
 def read_task(spec: dict[str, Any] | None = None, scheduler: str = "phalanx", **meta: Any) -> Task:
@@ -42,11 +41,6 @@ TERM = {"topologyKey": "zone", "labelSelector": {}}
          "topologySpreadConstraints[1]", f"DoNotSchedule is {LATER}"),
         ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]},
          "topologySpreadConstraints[0]", f"DoNotSchedule is {LATER}"),
-        ({"volumes": [{"emptyDir": {}}, {"persistentVolumeClaim": {"claimName": "a"}}]},
-         "volumes[1].persistentVolumeClaim", CLAIMS),
-        ({"volumes": [{"ephemeral": {"volumeClaimTemplate": {}}}]}, "volumes[0].ephemeral", CLAIMS),
-        *[({"volumes": [{kind: {}}]}, f"volumes[0].{kind}", LATER) for kind in
-          ("gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "cinder", "iscsi", "rbd", "vsphereVolume")],
         ({"resourceClaims": [{"name": "gpu"}]}, "resourceClaims", LATER),
     ],
 )  # fmt: skip

@@ -204,7 +204,7 @@ class Needs:
     attach: tuple[tuple[str, int], ...] = ()
     shared: tuple[tuple[str, str], ...] = ()
     disks: tuple[Disk, ...] = ()
-    #: Claims that one pod at a time may use, and that others ask for too; with the pod, for such are not interchangeable.
+    #: Claims that one pod at a time may use and that others ask for too. With the pod: such are not interchangeable.
     exclusive: tuple[tuple[str, str], ...] = ()
     #: Claims that get their volumes with the node.
     wants: tuple[Want, ...] = ()

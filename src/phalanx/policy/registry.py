@@ -33,6 +33,9 @@ from phalanx.engine.plugins.resource_fit import ResourceFit
 from phalanx.engine.plugins.scarce_resources import ScarceResources
 from phalanx.engine.plugins.shared_devices import SharedDevices
 from phalanx.engine.plugins.taints import Taints
+from phalanx.engine.plugins.volume_binding import VolumeBinding
+from phalanx.engine.plugins.volume_conflicts import VolumeConflicts
+from phalanx.engine.plugins.volume_limits import VolumeLimits
 from phalanx.engine.policy import Action
 from phalanx.engine.shares.quota_then_weight import QuotaThenWeight
 from phalanx.engine.shares.weighted import Weighted
@@ -46,9 +49,9 @@ if TYPE_CHECKING:
 GROUP = "phalanx.plugins"
 
 _BUILT_IN: tuple[type[Plugin], ...] = (
-    NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, PodAntiAffinity, HostPorts,
-    ResourceFit, MixedDevices, SharedDevices, ScarceResources, BalancedAllocation, ImageLocality, Ageing, Gang, Quota,
-    Fairness, Patience, Priority, Arrival,
+    NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, PodAntiAffinity, VolumeBinding,
+    VolumeConflicts, VolumeLimits, HostPorts, ResourceFit, MixedDevices, SharedDevices, ScarceResources,
+    BalancedAllocation, ImageLocality, Ageing, Gang, Quota, Fairness, Patience, Priority, Arrival,
 )  # fmt: skip
 
 PLUGINS: Mapping[str, type[Plugin]] = {plugin.name: plugin for plugin in _BUILT_IN}

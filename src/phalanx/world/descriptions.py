@@ -69,8 +69,10 @@ class Descriptions:
         """Note that an object can be read (again)."""
         self.refused.pop(thing, None)
 
-    def about_nodes(self, event: NamespaceSeen | NamespaceGone | DomainSeen | DomainGone) -> set[str]:
-        """Take in an object on which it depends what nodes are, or whom the pods there repel; return those nodes."""
+    def about_nodes(
+        self, event: NamespaceSeen | NamespaceGone | DomainSeen | DomainGone | StorageSeen | StorageGone
+    ) -> set[str]:
+        """Take in an object on which it depends what nodes and the pods there are to others; return those nodes."""
         match event:
             case NamespaceSeen(name, labels):
                 return set(self._set_namespace(name, labels))
@@ -79,6 +81,9 @@ class Descriptions:
             case DomainSeen() | DomainGone():
                 self.read(event.object)
                 return self.domains.apply(event)
+            case StorageSeen() | StorageGone():
+                self.read(event.object)
+                return self._set_storage(event)
 
     def _set_namespace(self, name: str, labels: Mapping[str, str] | None) -> Iterator[str]:
         """Take in the labels of a namespace; yield the nodes on which pods look at namespaces by label."""
@@ -96,14 +101,9 @@ class Descriptions:
         # A namespace's labels name the default queue of its pods.
         self._changed.update(gang_key(task) for task in self.tasks_in(name) if task.ours)
 
-    def apply(
-        self, event: GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone | StorageSeen | StorageGone
-    ) -> None:
+    def apply(self, event: GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone) -> None:
         """Take in an object, or that it is gone."""
         match event:
-            case StorageSeen() | StorageGone():
-                self.read(event.object)
-                self._set_storage(event)
             case GroupsSeen(owner):
                 self._set_groups(owner, event)
             case GroupsGone(owner, uid):
@@ -145,13 +145,15 @@ class Descriptions:
             if any(group.priority_class or group.priority_absent is not None for group in groups.groups):
                 self._refer(owner)
 
-    def _set_storage(self, event: StorageSeen | StorageGone) -> None:
+    def _set_storage(self, event: StorageSeen | StorageGone) -> set[str]:
         storage = self._links.storage
         touched = {uid for uid in storage.apply(event) if self._tasks[uid].ours}
         if storage.matters(event.object.kind):
             # It says something of nodes: a new decision is due, and one gang that is looked at again makes it so.
             touched.update(islice(storage.waiting, 1))
         self._changed.update(gang_key(self._tasks[uid]) for uid in touched)
+        # What is on which nodes is worked out with the snapshot.
+        return set()
 
     def set_aside(self, event: Refused) -> set[str]:
         """Note an object that cannot be read any more; return the nodes of which it said something."""

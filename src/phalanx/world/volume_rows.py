@@ -34,8 +34,9 @@ class VolumeRows:
             self._count(objects, name, on_node.get(name, {}))
         objects.dirty.clear()
         limits, missing = self._of_nodes(objects, nodes)
+        makers = sorted((one for one in objects.classes.values() if one.provisioner), key=lambda one: one.name)
         table = VolumeTable(
-            provisions={name: _provision(objects, one) for name, one in sorted(objects.classes.items()) if one.provisioner},
+            provisions={one.name: _provision(objects, one) for one in makers},
             free=tuple(sorted((objects.volumes[name] for name in objects.free), key=lambda one: (one.size, one.name))),
             limits=limits,
             missing=missing,

@@ -30,7 +30,6 @@ from phalanx.model.events import (
     TaskSeen,
 )
 from phalanx.model.gang import Gang
-from phalanx.model.node import Node
 from phalanx.model.outcome import Outcome, Result
 from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release
 from phalanx.model.reference import Reference
@@ -41,11 +40,10 @@ from phalanx.world.assumptions import Assumptions
 from phalanx.world.budgets import Budgets
 from phalanx.world.descriptions import Descriptions
 from phalanx.world.gangs import gang_key
-from phalanx.world.hardware import Hardware
-from phalanx.world.indexes import subtract
 from phalanx.world.links import Links
 from phalanx.world.moves import Move, Moves
 from phalanx.world.needs import Volumes
+from phalanx.world.nodes import Nodes
 from phalanx.world.nominations import Nominations
 from phalanx.world.queues import Queues
 from phalanx.world.rests import Rest, Rests
@@ -57,7 +55,6 @@ class World:
     """Apply events; compile snapshots."""
 
     def __init__(self, label_keys: frozenset[str] = frozenset(), devices: tuple[str, ...] = DEVICE_RESOURCES) -> None:
-        self.nodes: dict[str, Node] = {}
         #: By uid: a name can be used again.
         self.tasks: dict[str, Task] = {}
         self.links = links = Links()
@@ -65,7 +62,9 @@ class World:
         self.resources, self.reservations = links.resources, links.reservations
         self.said = said = Descriptions(self.tasks, links)
         self.namespaces, self.refused, self.groups = said.namespaces, said.refused, said.groups
-        self.queues, self.budgets, self.sharings, self._hardware = Queues(), Budgets(), Sharings(), Hardware()
+        self.queues, self.budgets, self.sharings = Queues(), Budgets(), Sharings()
+        self._nodes = Nodes(self.resources, self.sharings)
+        self.nodes = self._nodes.known
         self.volumes = Volumes(links.storage, self.refused)
         #: Places for those who were asked to leave and will be made again.
         self.moves = Moves()
@@ -88,12 +87,10 @@ class World:
                 self._drop_task(uid)
                 self.moves.gone(uid)
             case NodeGone(name):
-                self._drop_node(name)
-            case NamespaceSeen() | NamespaceGone() | DomainSeen() | DomainGone():
+                self._touch(*self._nodes.drop(name))
+            case NamespaceSeen() | NamespaceGone() | DomainSeen() | DomainGone() | StorageSeen() | StorageGone():
                 self._touch(*self.said.about_nodes(event))
-            case (
-                GroupsSeen() | GroupsGone() | PriorityClassSeen() | PriorityClassGone() | StorageSeen() | StorageGone()
-            ):
+            case GroupsSeen() | GroupsGone() | PriorityClassSeen() | PriorityClassGone():
                 self.said.apply(event)
             case BudgetSeen() | BudgetGone():
                 self.said.read(Reference("PodDisruptionBudget", event.full_name))
@@ -105,7 +102,7 @@ class World:
                 self._set_aside(event)
             case _:  # a node, or what describes its devices
                 self.said.read(event.object)
-                self._set_nodes(*self._hardware.apply(event, self.nodes))
+                self._touch(*self._nodes.apply(event))
         self._mark(*self.said.drain())
 
     def assume(self, plan: Plan) -> None:
@@ -272,32 +269,14 @@ class World:
             self._rows.nodes.touch(node)
             self.queues.touch(node)
 
-    def _set_nodes(self, *nodes: Node) -> None:
-        for node in nodes:
-            if self.nodes.get(node.name) == node:
-                continue
-            self._drop_node(node.name, count_only=True)
-            self.sharings.see(self.nodes.get(node.name), node)
-            self.nodes[node.name] = node
-            self.resources.update(node.allocatable.keys())
-            self._touch(node.name)
-
-    def _drop_node(self, name: str, *, count_only: bool = False) -> None:
-        old = self.nodes.get(name)
-        if old is not None:
-            subtract(self.resources, old.allocatable)
-            if not count_only:
-                self.sharings.see(self.nodes.pop(name), None)
-            self._touch(name)
-
     def _set_aside(self, event: Refused) -> None:
         """An object that cannot be read any more is not acted upon; pods that run stay charged."""
         self._touch(*self.said.set_aside(event))
-        self._set_nodes(*self._hardware.apply(event, self.nodes))
+        self._touch(*self._nodes.apply(event))
         if event.queue:
             self.queues.apply(event, self.resources)
         if event.kind == "Node":
-            self._drop_node(event.name)
+            self._touch(*self._nodes.drop(event.name))
         if event.kind == "PodDisruptionBudget":
             self.budgets.apply(event, self.said.tasks_in(event.name.partition("/")[0]))
         for task in self.said.tasks_of(event) if event.kind == "Pod" else ():
