@@ -20,8 +20,8 @@ def test_the_presets_are_these_and_use_built_in_plugins_alone() -> None:
 def test_default_packs_gangs_and_keeps_others_off_gpu_nodes() -> None:
     assert listed("default") == [
         ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("declared_features", 1), ("device_model", 4),
-        ("device_memory", 4), ("pod_anti_affinity", 1), ("volume_binding", 1), ("volume_conflicts", 1), ("volume_limits", 1),
-        ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
+        ("device_memory", 4), ("pod_anti_affinity", 1), ("volume_binding", 1), ("volume_conflicts", 1),
+        ("volume_limits", 1), ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
         ("shared_devices", 2), ("scarce_resources", 4), ("ageing", 1), ("gang", 1), ("quota", 1), ("fairness", 1),
         ("patience", 1), ("priority", 1), ("arrival", 1),
     ]  # fmt: skip
@@ -30,8 +30,8 @@ def test_default_packs_gangs_and_keeps_others_off_gpu_nodes() -> None:
 def test_pod_by_pod_is_kube_schedulers_list_without_gangs() -> None:
     assert listed("pod-by-pod") == [
         ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("declared_features", 1), ("device_model", 4),
-        ("device_memory", 4), ("pod_anti_affinity", 1), ("volume_binding", 1), ("volume_conflicts", 1), ("volume_limits", 1),
-        ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
+        ("device_memory", 4), ("pod_anti_affinity", 1), ("volume_binding", 1), ("volume_conflicts", 1),
+        ("volume_limits", 1), ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
         ("balanced_allocation", 1), ("image_locality", 1), ("priority", 1), ("arrival", 1),
     ]  # fmt: skip
 
