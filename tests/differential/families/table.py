@@ -1,10 +1,13 @@
 """The families, by name."""
 
 from tests.differential.comparing import Family
-from tests.differential.families import basic, features, neighbours
+from tests.differential.families import basic, features, neighbours, storage
 
 #: Not built yet, so that neither CI nor the long form asks about them unless they are named.
-AWAITED = frozenset({"pod affinity", "pod anti-affinity", "topology spread"})
+AWAITED = frozenset({
+    "pod affinity", "pod anti-affinity", "topology spread", "bound volumes", "static volumes", "provisioned volumes",
+    "attach limits", "inline disks",
+})  # fmt: skip
 
 FAMILIES: dict[str, Family] = {
     "resources": basic.resources,
@@ -17,6 +20,11 @@ FAMILIES: dict[str, Family] = {
     "pod anti-affinity": neighbours.anti_affinity,
     "topology spread": neighbours.spread,
     "declared features": features.declared_features,
+    "bound volumes": storage.bound,
+    "static volumes": storage.static,
+    "provisioned volumes": storage.provisioned,
+    "attach limits": storage.limits,
+    "inline disks": storage.disks,
 }
 
 BUILT: dict[str, Family] = {name: family for name, family in FAMILIES.items() if name not in AWAITED}
