@@ -1,4 +1,4 @@
-"""Families about volumes: bound claims, claims that a static volume or a provisioner would serve, attach limits, inline disks."""
+"""Families about volumes: claims that are bound, or that a volume or a provisioner would serve, and attach limits."""
 
 from random import Random
 from typing import Any
@@ -15,7 +15,7 @@ _NOBODY = "kubernetes.io/no-provisioner"
 
 
 def bound(random: Random, case: Case) -> None:
-    """Claims that are bound, or should have been long ago: node affinity, zone labels, one pod alone, lost and missing."""
+    """Claims that are bound, or should be: node affinity, zone labels, claims of one pod alone, lost and missing ones."""
     standing = nodes(random)
     volumes, claims = [], []
     for number in range(10):
@@ -60,7 +60,8 @@ def provisioned(random: Random, case: Case) -> None:
         if random.random() < 0.15:
             chosen = random.choice(standing)["metadata"]["name"]
             claim["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": chosen}
-    case.batches = [standing, [*classes, *_capacities(random)], claims]
+    limited = [_csi_node(random, one) for one in standing] if random.random() < 0.3 else []
+    case.batches = [standing, [*classes, *_capacities(random), *limited], claims]
     case.asked = [_asking(random, f"p{n}", [claim["metadata"]["name"] for claim in claims]) for n in range(ASKED)]
 
 
@@ -75,8 +76,6 @@ def limits(random: Random, case: Case) -> None:
         _bind(volume, claim)
         volumes.append(volume)
         claims.append(claim)
-    # Only as many as a node can still be asked for: a second claim of a class that provisions by the same driver.
-    claims += [_wanting(random, f"w{number}", "wait") for number in range(3)]
     running = placed(random, standing, [_using(f"r{n}", *some(random, claims[:20], 3, 1)) for n in range(10)])
     limited = [_csi_node(random, one) for one in standing if random.random() < 0.9]
     attached = [_attachment(random, f"a{number}", standing, volumes) for number in range(random.randint(0, 5))]
@@ -113,7 +112,7 @@ def _inline(random: Random) -> list[dict[str, Any]]:
             **random.choice((
                 {"gcePersistentDisk": {"pdName": name} | writes},
                 {"iscsi": {"targetPortal": "10.0.0.1", "iqn": f"iqn.2026-11.example:{name}", "lun": 0} | writes},
-                {"rbd": {"monitors": some(random, ("10.0.0.1", "10.0.0.2"), 2, 1), "image": name, "pool": "p"} | writes},
+                {"rbd": {"monitors": some(random, ("m1", "m2"), 2, 1), "image": name, "pool": "p"} | writes},
                 {"emptyDir": {}},
             )),
         })  # fmt: skip
