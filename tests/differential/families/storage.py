@@ -15,7 +15,7 @@ _NOBODY = "kubernetes.io/no-provisioner"
 
 
 def bound(random: Random, case: Case) -> None:
-    """Claims that are bound, or should be: node affinity, zone labels, claims of one pod alone, lost and missing ones."""
+    """Claims that are bound, or should be: node affinity, zone labels, of one pod alone, lost and missing ones."""
     standing = nodes(random)
     volumes, claims = [], []
     for number in range(10):
