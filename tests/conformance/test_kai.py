@@ -14,7 +14,7 @@ from phalanx.cli.main import main
 SHARED = Path(__file__).parents[3] / "shared" / "conformance"
 
 #: What cases may need beyond whole GPUs, queues and gangs.
-HONOURED = {"fraction", "mig"}
+HONOURED = {"fraction", "mig", "topology"}
 #: Cases that end otherwise on purpose, with the difference; `docs/making-room.md` says why.
 OTHERWISE = {"allocatemig-4": ["pending-job-0: should be {'state': 'pending'}, is running on node0"]}
 #: One case gives a pending pod a node. No pending pod is on one.

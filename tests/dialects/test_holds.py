@@ -55,7 +55,6 @@ def test_a_hard_constraint_of_the_spec_holds_the_pod(spec: dict[str, Any], field
         ("annotations", "gang.scheduling.koordinator.sh/name", "gangs of Koordinator are not read by this version"),
         ("annotations", "yunikorn.apache.org/task-group-name", "gangs of YuniKorn are not read by this version"),
         ("annotations", "yunikorn.apache.org/task-groups", "gangs of YuniKorn are not read by this version"),
-        ("annotations", "phalanx.dev/topology-required", LATER),
         ("labels", "pod-group.scheduling.sigs.k8s.io", "gangs of coscheduling are not read by this version"),
         ("labels", "pod-group.scheduling.sigs.k8s.io/name", "gangs of coscheduling are not read by this version"),
         ("labels", "scheduling.x-k8s.io/pod-group", "gangs of coscheduling are not read by this version"),
@@ -68,7 +67,8 @@ def test_another_systems_marker_holds_the_pod(kind: str, key: str, message: str)
 
 KNOWN = (
     "gang, minimum, maximum, subgroup, subgroup-minimum, start-timeout, expected-runtime, preemptible, "
-    "topology-required, topology-preferred, patience, movable, gpu-model, gpu-memory-minimum, "
+    "topology-required, topology-preferred, subgroup-topology-required, subgroup-topology-preferred, "
+    "patience, movable, gpu-model, gpu-memory-minimum, "
     "gpu-fraction, gpu-memory, gpu-devices, gpu-group, gpu-ids"
 )
 

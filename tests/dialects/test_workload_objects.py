@@ -127,10 +127,10 @@ def test_a_disruption_mode_says_whether_pods_may_leave_one_by_one(
 
 
 @pytest.mark.parametrize("document", [ALPHA, BETA])
-def test_a_topology_constraint_is_read_and_holds_the_group(document: dict[str, Any]) -> None:
+def test_a_topology_constraint_is_the_level_that_is_required(document: dict[str, Any]) -> None:
     found = group(changed(document, "spec.schedulingConstraints", {"topology": [{"key": "example.com/rack"}]}))
     assert found.topology_required == "example.com/rack"
-    assert found.hold == f"spec.schedulingConstraints.topology: {LATER}"
+    assert found.hold is None
 
 
 def test_a_group_of_a_composite_group_is_held() -> None:

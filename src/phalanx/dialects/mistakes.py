@@ -20,6 +20,9 @@ NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-
 NAME_MAX = 253
 NAME_ALLOWED = f"at most {NAME_MAX} lower-case letters, digits, '-' and '.', with a letter or digit at both ends"
 
+#: The key of a label.
+LABEL_KEY = re.compile(r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?", re.ASCII)
+
 _RESOURCE = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_./]{0,316}", re.ASCII)
 RESOURCE_ALLOWED = "the name of a resource such as cpu or nvidia.com/gpu"
 

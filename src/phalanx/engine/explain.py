@@ -4,14 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from phalanx.engine.kernels.tree_capacity import summed
 from phalanx.engine.placement.copies import readings, room_of
 from phalanx.engine.placement.find import request_of
+from phalanx.engine.placement.wishes import EVERYWHERE, wish_of
 from phalanx.engine.plugin import UNLIMITED, Filter
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Lack
 from phalanx.model.axis import Int
+from phalanx.model.gang import every
 from phalanx.model.plan import Code, Reason, Refusals
 
 
@@ -19,10 +22,12 @@ def explain(session: Session, policy: Policy, gang: int, lack: Lack) -> Reason:
     """Say why not all wanted tasks of a gang fit. A node is counted under the first filter that leaves it no room."""
     request = request_of(session, gang, lack.shape)
     same = replace(lack, shape=int(readings(session, policy)[lack.shape]))
-    return session.once(("why", same, session.view(request)), lambda: _explain(session, policy, request, lack))
+    # Of those that wish to be in one domain each may wish for another.
+    key = ("why", same, session.view(request), gang if lack.domain else -1)
+    return session.once(key, lambda: _explain(session, policy, gang, request, lack))
 
 
-def _explain(session: Session, policy: Policy, request: Request, lack: Lack) -> Reason:
+def _explain(session: Session, policy: Policy, gang: int, request: Request, lack: Lack) -> Reason:
     nodes = len(session.snapshot.nodes)
     left = np.ones(nodes, np.bool_)
     refusals: list[Refusals] = []
@@ -41,12 +46,39 @@ def _explain(session: Session, policy: Policy, request: Request, lack: Lack) -> 
     could = int(np.minimum(ceiling(session, policy, request.shape), lack.own).sum())
     # Never is said only where it can be proven: this shape alone would not fit if nobody else were there.
     code = Code.FULL if could >= lack.own else Code.NEVER
+    if lack.domain:
+        return _apart(session, policy, gang, lack, nodes, refusals, enough=could >= lack.own)
     limit = _limit(session, request, np.flatnonzero(left), tightest) if lack.fit < lack.wanted and not refusals else ""
     text = _told(nodes, int(left.sum()), lack.wanted, lack.fit, refusals, limit)
     if code is Code.NEVER and could and lack.own == lack.wanted:
         text += f"; on empty nodes, {could} would fit"
     reason = Reason(code, text, lack.wanted, lack.fit, nodes, tuple(refusals))
     return replace(reason, code=Code.NEVER) if lack.too_much else reason
+
+
+def _apart(
+    session: Session, policy: Policy, gang: int, lack: Lack, nodes: int, refusals: list[Refusals], *, enough: bool
+) -> Reason:
+    """Say why tasks that must be in one domain are not placed, though there may be room enough in several."""
+    row = session.snapshot.gangs.gangs[gang]
+    of = next((part for part in every(row.subgroups) if part.name == lack.part), row) if lack.part else row
+    wish = wish_of(session.snapshot, policy, of)
+    if wish is not None and wish.problem is not None:
+        return Reason(Code.NEVER, wish.problem, lack.wanted, 0, nodes)
+    if wish is not None and wish.required != EVERYWHERE:
+        of_node, size = wish.tree.domain_of(wish.required), wish.tree.size(wish.required)
+        most = np.minimum(ceiling(session, policy, lack.shape), lack.own)
+        enough = bool((summed(of_node, size, most, np.ones(nodes, np.bool_)) >= lack.own).any())
+        where = f"in one {wish.tree.levels[wish.required].name}"
+    else:
+        where = "together"
+    who = f" of subgroup {lack.part}" if lack.part else ""
+    text = f"{lack.wanted} needed{who} {where}: {lack.domain}"
+    why = ", ".join(f"{refusal.nodes} {refusal.text}" for refusal in refusals)
+    text += f" ({len(refusals) and sum(refusal.nodes for refusal in refusals)}/{nodes} nodes: {why})" if why else ""
+    text += "" if enough else "; no more fit into an empty one" if wish is not None else ""
+    code = Code.FULL if enough and not lack.too_much else Code.NEVER
+    return Reason(code, text, lack.wanted, lack.fit, nodes, tuple(refusals))
 
 
 def ceiling(session: Session, policy: Policy, shape: int) -> Int:

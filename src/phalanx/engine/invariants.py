@@ -10,6 +10,7 @@ import numpy as np
 
 from phalanx.engine.opening import open_session
 from phalanx.engine.placement.copies import caps_of, copies
+from phalanx.engine.placement.split_gangs import split_gangs
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.rows import distinct
@@ -63,6 +64,9 @@ def check(snapshot: Snapshot, policy: Policy, plan: Plan) -> None:
     _Books(snapshot, policy, rows, leaving).check(binds, bound, nominates, promised, moves, released)
     if policy.groups:
         _check_gangs(snapshot, bound)
+    split = split_gangs(snapshot, policy, np.append(bound, promised), rows.nodes([*binds, *nominates]), released)
+    if split:
+        raise Violation("no gang that must be in one domain is split", tuple(split))
     if policy.counting:
         _require(binds, _within_limits(snapshot, bound), "no queue gets more than its limit")
 

@@ -8,6 +8,7 @@ from phalanx.engine.session.session import Session
 from phalanx.model.charges import Charges
 from phalanx.model.device import DEVICE_RESOURCES
 from phalanx.model.sharing import Sharing
+from phalanx.model.tree import Level
 
 #: Actions that evict for a waiting gang.
 TAKING = frozenset({"consolidate", "reclaim", "preempt"})
@@ -47,6 +48,8 @@ class Policy:
     devices: tuple[str, ...] = DEVICE_RESOURCES
     #: What queues count resources as.
     charges: Charges = field(default_factory=Charges)
+    #: The levels of the topology tree from the top; None: the usual ones that some node has.
+    levels: tuple[Level, ...] | None = None
     filters: tuple[Filter, ...] = field(init=False, repr=False)
     static_filters: tuple[Filter, ...] = field(init=False, repr=False)
     scores: tuple[tuple[Score, float], ...] = field(init=False, repr=False)

@@ -147,6 +147,24 @@ class DomainGone:
 
 
 @dataclass(frozen=True, slots=True)
+class TopologySeen:
+    """An object that lists the levels of a topology tree, as keys of labels of nodes from the top."""
+
+    object: Reference
+    levels: tuple[str, ...]
+    uid: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyGone:
+    """An object that lists the levels of a topology tree was deleted."""
+
+    object: Reference
+    #: Of the deleted object, as in `DomainGone`.
+    uid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PriorityClassSeen:
     """A priority class appeared or changed."""
 
@@ -227,6 +245,9 @@ class Refused:
         return where + self.message
 
 
+#: What changes gangs, and nothing else.
+OfGangs = GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone | TopologySeen | TopologyGone
+
 Event = (
     NodeSeen
     | NodeGone
@@ -240,6 +261,8 @@ Event = (
     | QueueGone
     | DomainSeen
     | DomainGone
+    | TopologySeen
+    | TopologyGone
     | DevicesSeen
     | DevicesGone
     | PriorityClassSeen

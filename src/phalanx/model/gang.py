@@ -18,11 +18,24 @@ class Subgroup:
     children: tuple["Subgroup", ...] = ()
     topology_required: str | None = None
     topology_preferred: str | None = None
+    #: The object that lists the levels; None: as the policy says.
+    topology: Reference | None = None
+
+    @property
+    def wishes(self) -> bool:
+        """Tell whether it, or a part of it, wishes to be in one domain."""
+        own = self.topology_required is not None or self.topology_preferred is not None
+        return own or any(part.wishes for part in self.children)
 
 
 def leaves(subgroups: tuple[Subgroup, ...]) -> list[Subgroup]:
     """Return the subgroups that hold tasks, in order."""
     return [leaf for part in subgroups for leaf in (leaves(part.children) if part.children else [part])]
+
+
+def every(subgroups: tuple[Subgroup, ...]) -> list[Subgroup]:
+    """Return all subgroups, those with parts too."""
+    return [one for part in subgroups for one in (part, *every(part.children))]
 
 
 class PodFields(NamedTuple):
@@ -50,6 +63,9 @@ class Membership:
     preemptible: bool = True
     topology_required: str | None = None
     topology_preferred: str | None = None
+    #: The same for its subgroup.
+    subgroup_topology_required: str | None = None
+    subgroup_topology_preferred: str | None = None
     patience: float | None = None
     #: The object that the pod refers to. It describes the gang, unless `minimum` is set.
     owner: Reference | None = None
@@ -76,6 +92,7 @@ class Group:
     disrupted_singly: bool = True
     topology_required: str | None = None
     topology_preferred: str | None = None
+    topology: Reference | None = None
     #: Its leaf queue; None: its pods say it.
     queue: str | None = None
     #: The object's field that names the queue, for messages alone.
@@ -92,6 +109,12 @@ class Group:
     created: float | None = None
     #: Why none of its pods may be placed: the field and a sentence.
     hold: str | None = None
+
+    @property
+    def topologies(self) -> set[Reference]:
+        """Return the objects that list the levels that it, or a subgroup, speaks of."""
+        named = (self.topology, *(part.topology for part in every(self.subgroups)))
+        return {one for one in named if one is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +146,11 @@ class Gang:
     created: float = 0.0
     start_timeout: float | None = None
     preemptible: bool = True
+    #: The level inside one domain of which it must be, and should be: the key of a label, or the name of a level.
     topology_required: str | None = None
     topology_preferred: str | None = None
+    #: The object that lists the levels; None: as the policy says.
+    topology: Reference | None = None
     expected_runtime: float | None = None
     patience: float | None = None
     #: Others may be evicted for it.
@@ -139,6 +165,18 @@ class Gang:
     forfeits: bool = False
     #: What is left of it was asked to leave and may not: it is not asked again for a while.
     stays: bool = False
+
+    @property
+    def wishes(self) -> bool:
+        """Tell whether it wishes to be in one domain, or a subgroup of it does."""
+        own = self.topology_required is not None or self.topology_preferred is not None
+        return own or any(part.wishes for part in self.subgroups)
+
+    @property
+    def requires(self) -> bool:
+        """Tell whether it must be in one domain, or a subgroup of it must."""
+        parts = (part.topology_required for part in every(self.subgroups))
+        return any(level is not None for level in (self.topology_required, *parts))
 
     @property
     def runtime(self) -> float:

@@ -66,6 +66,8 @@ EXPECTED_RUNTIME = f"{PREFIX}expected-runtime"
 PREEMPTIBLE = f"{PREFIX}preemptible"
 TOPOLOGY_REQUIRED = f"{PREFIX}topology-required"
 TOPOLOGY_PREFERRED = f"{PREFIX}topology-preferred"
+SUBGROUP_TOPOLOGY_REQUIRED = f"{PREFIX}subgroup-topology-required"
+SUBGROUP_TOPOLOGY_PREFERRED = f"{PREFIX}subgroup-topology-preferred"
 PATIENCE = f"{PREFIX}patience"
 MOVABLE = f"{PREFIX}movable"
 GPU_MODEL = f"{PREFIX}gpu-model"
@@ -95,6 +97,8 @@ KEYS = (
     Key(PREEMPTIBLE, Value.FLAG),
     Key(TOPOLOGY_REQUIRED, Value.LEVEL),
     Key(TOPOLOGY_PREFERRED, Value.LEVEL),
+    Key(SUBGROUP_TOPOLOGY_REQUIRED, Value.LEVEL, needs=SUBGROUP),
+    Key(SUBGROUP_TOPOLOGY_PREFERRED, Value.LEVEL, needs=SUBGROUP),
     Key(PATIENCE, Value.DURATION),
     Key(MOVABLE, Value.FLAG),
     Key(GPU_MODEL, Value.MODELS),

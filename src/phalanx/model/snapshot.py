@@ -13,11 +13,13 @@ from phalanx.model.gang import Gang
 from phalanx.model.image import Holding, Image, holdings
 from phalanx.model.node import Taint
 from phalanx.model.queue_table import QueueTable
+from phalanx.model.reference import Reference
 from phalanx.model.running import RunningTable
 from phalanx.model.sharing import SharedTable
 from phalanx.model.task import Hold, Shape
 from phalanx.model.topology import Domains, domains
 from phalanx.model.volume import TaskVolumes, VolumeTable
+from phalanx.model.tree import USUAL, Level, Tree, tree_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class NodeTable:
     _holders: list[Mapping[str, Holding]] = field(
         default_factory=list[Mapping[str, Holding]], repr=False, compare=False
     )
+    _trees: dict[object, Tree] = field(default_factory=dict[object, Tree], repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -69,6 +72,17 @@ class NodeTable:
         if not self._holders:
             self._holders.append(holdings(self.images))
         return self._holders[0]
+
+    def tree(self, levels: tuple[Level, ...] | None = None, *, whole: bool = False) -> Tree:
+        """Return the tree of these levels, by default of the usual ones that some node has; worked out once.
+
+        `whole`: a node that lacks the label of one level is in no domain of any.
+        """
+        found = self._trees.get((levels, whole))
+        if found is None:
+            kept = tuple(level for level in USUAL if self.domains(level.key).names) if levels is None else levels
+            found = self._trees[levels, whole] = tree_of(kept, len(self), self.domains, whole=whole)
+        return found
 
 
 #: A bind was seen to be answered after 34 seconds; well beyond that, a missing member is not on its way.
@@ -110,8 +124,12 @@ class GangTable:
     evicts: Bool
     #: Seconds; infinity where nobody said so.
     expected_runtime: Float
+    #: It wishes to be in one domain, or a subgroup of it does.
+    wishes: Bool
     #: The same per subgroup, only for gangs that have subgroups.
     running_in: Mapping[int, Mapping[str, int]]
+    #: Of gangs with such a wish, by subgroup ("": none): the nodes of the members that are on nodes already.
+    located: Mapping[int, Mapping[str, tuple[int, ...]]]
 
     def __len__(self) -> int:
         return len(self.gangs)
@@ -128,6 +146,8 @@ class TaskTable:
     shape: Int
     created: Float
     subgroups: tuple[str | None, ...]
+    #: Its place among its gang's waiting tasks by the numbers in their names; 0 where nobody asks.
+    rank: Int
     #: Row of the node that is nominated to it, or -1; and since when, infinity where none is.
     nominated: Int
     nominated_since: Float
@@ -185,3 +205,5 @@ class Snapshot:
     shared: SharedTable | None = None
     #: What is known of volumes; None: nobody mounts any.
     volumes: VolumeTable | None = None
+    #: Objects that list the levels of a tree, as keys of labels of nodes from the top.
+    topologies: Mapping[Reference, tuple[str, ...]] = field(default_factory=dict[Reference, tuple[str, ...]])

@@ -110,7 +110,7 @@ def _policy(name: str, source: _Source) -> Policy:
         name, sections.actions or (), sections.plugins or (),
         sections.scheduler_names or ("phalanx",), sections.search_steps or 20_000, sections.share or QuotaThenWeight(),
         DEVICE_RESOURCES if sections.devices is None else sections.devices,
-        Charges() if sections.charges is None else Charges(sections.charges),
+        Charges() if sections.charges is None else Charges(sections.charges), sections.levels,
     )  # fmt: skip
 
 

@@ -10,16 +10,18 @@ from phalanx.engine.plugin import Plugin, Share
 from phalanx.engine.policy import Action, Weighted
 from phalanx.model.charges import Charge
 from phalanx.model.quantity import shown
+from phalanx.model.tree import Level
 from phalanx.policy.arguments import make
 from phalanx.policy.charge_table import read_charges
 from phalanx.policy.document import Document
+from phalanx.policy.level_table import read_levels
 from phalanx.policy.registry import RegistryError, action_class, plugin_class, share_class
 from phalanx.policy.spelling import unknown
 from phalanx.yaml_text import Path
 
 Made = TypeVar("Made")
 
-KEYS = ("extends", "schedulerNames", "actions", "plugins", "share", "search", "devices", "charges")
+KEYS = ("extends", "schedulerNames", "actions", "plugins", "share", "search", "devices", "charges", "topology")
 #: A `*` stands for any letters.
 _DEVICE = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,252}/[-A-Za-z0-9_.*]{1,63}", re.ASCII)
 WEIGHT_MAX = 1_000_000
@@ -38,6 +40,7 @@ class Sections:
     share: Share | None = None
     devices: tuple[str, ...] | None = None
     charges: tuple[Charge, ...] | None = None
+    levels: tuple[Level, ...] | None = None
 
     def over(self, base: "Sections") -> "Sections":
         """Return these sections, with the base's where these are silent. Lists do not merge."""
@@ -50,6 +53,7 @@ class Sections:
             base.share if self.share is None else self.share,
             base.devices if self.devices is None else self.devices,
             base.charges if self.charges is None else self.charges,
+            base.levels if self.levels is None else self.levels,
         )
 
 
@@ -73,11 +77,18 @@ def read_sections(document: Document) -> Sections:
         sections.share = _share(document, given["share"])
     if "search" in given:
         sections.search_steps = _search(document, given["search"])
+    _read_tables(document, given, sections)
+    return sections
+
+
+def _read_tables(document: Document, given: Mapping[str, Any], sections: Sections) -> None:
+    """Read what a policy knows of the cluster."""
     if "devices" in given:
         sections.devices = _devices(document, given["devices"])
     if "charges" in given:
         sections.charges = read_charges(document, given["charges"])
-    return sections
+    if "topology" in given:
+        sections.levels = read_levels(document, given["topology"])
 
 
 def _devices(document: Document, given: Any) -> tuple[str, ...]:

@@ -30,6 +30,8 @@ def resolved(policy: Policy) -> str:
     lines.append(_yaml({"devices": list(policy.devices)}))
     table = [{"resource": one.resource, "as": one.counts_as, "amount": one.amount} for one in policy.charges.lines]
     lines.append(_yaml({"charges": table}))
+    levels = [{"name": level.name, "label": level.key} for level in policy.levels or ()]
+    lines.append(_yaml({"topology": {"levels": "usual" if policy.levels is None else levels}}))
     return "".join(lines)
 
 

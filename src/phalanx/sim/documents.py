@@ -128,6 +128,8 @@ def _annotations(pod: PodLine) -> dict[str, str]:
             "start-timeout": _duration(pod.start_timeout),
             "topology-required": pod.topology_required,
             "topology-preferred": pod.topology_preferred,
+            "subgroup-topology-required": pod.subgroup_topology_required,
+            "subgroup-topology-preferred": pod.subgroup_topology_preferred,
         }
     return {key: str(text) for key, text in texts.items() if text is not None}
 

@@ -94,6 +94,8 @@ class PodLine:
     preempts: bool | None = None
     topology_required: str | None = None
     topology_preferred: str | None = None
+    subgroup_topology_required: str | None = None
+    subgroup_topology_preferred: str | None = None
     gpu_model: str | None = None
     gpu_memory_minimum: str | None = None
     gpu_fraction: str | None = None

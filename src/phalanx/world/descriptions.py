@@ -11,11 +11,14 @@ from phalanx.model.events import (
     GroupsSeen,
     NamespaceGone,
     NamespaceSeen,
+    OfGangs,
     PriorityClassGone,
     PriorityClassSeen,
     Refused,
     StorageGone,
     StorageSeen,
+    TopologyGone,
+    TopologySeen,
 )
 from phalanx.model.gang import Gang
 from phalanx.model.reference import Reference
@@ -45,6 +48,8 @@ class Descriptions:
         self.domains = DomainObjects()
         #: Shapes and nodes tell of images: some plugin looks at them.
         self.images = False
+        #: Objects that list the levels of a tree.
+        self.topologies: dict[Reference, TopologySeen] = {}
         self._tasks = tasks
         self._links = links
         self._changed: set[str] = set()
@@ -101,7 +106,7 @@ class Descriptions:
         # A namespace's labels name the default queue of its pods.
         self._changed.update(gang_key(task) for task in self.tasks_in(name) if task.ours)
 
-    def apply(self, event: GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone) -> None:
+    def apply(self, event: OfGangs) -> None:
         """Take in an object, or that it is gone."""
         match event:
             case GroupsSeen(owner):
@@ -115,6 +120,13 @@ class Descriptions:
                 self._set_class(name, event)
             case PriorityClassGone(name):
                 self._set_class(name, None)
+            case TopologySeen(name):
+                self.read(name)
+                self._set_topology(name, event)
+            case TopologyGone(name, uid):
+                there = self.topologies.get(name)
+                if there is None or uid is None or there.uid == uid:
+                    self._set_topology(name, None)
 
     def gang(self, key: str, unfinished: Sequence[Task], queues: Queues) -> tuple[Gang, Said]:
         """Return a gang and which queue it is in, by its object, its members, their namespace or by default."""
@@ -155,6 +167,16 @@ class Descriptions:
         # What is on which nodes is worked out with the snapshot.
         return set()
 
+    def _set_topology(self, name: Reference, seen: TopologySeen | None) -> None:
+        """Take in the levels of a tree, or (None) that there is no such object."""
+        old = self.topologies.pop(name, None)
+        if seen is not None:
+            self.topologies[name] = seen
+        if (old.levels if old else None) != (seen.levels if seen else None):
+            for owner, groups in self.groups.items():
+                if any(name in group.topologies for group in groups.groups):
+                    self._refer(owner)
+
     def set_aside(self, event: Refused) -> set[str]:
         """Note an object that cannot be read any more; return the nodes of which it said something."""
         self._set_groups(event.object, None)
@@ -163,6 +185,7 @@ class Descriptions:
             self._set_class(event.name, None)
         if event.kind in self._links.storage.kinds:
             self._set_storage(StorageGone(event.object))
+        self._set_topology(event.object, None)
         return self.domains.drop(event.object)
 
     def _refer(self, owner: Reference) -> None:

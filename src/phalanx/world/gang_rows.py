@@ -37,6 +37,8 @@ class GangRows:
         self._inside: dict[str, Mapping[str, int]] = {}
         #: The same of gangs whose waiting tasks mount claims.
         self._mounting: dict[str, Mapping[int, TaskVolumes]] = {}
+        #: The same of gangs that wish to be in one domain: on which nodes members are.
+        self._located: dict[str, Mapping[str, tuple[str, ...]]] = {}
         self._columns: Columns | None = None
         self._changed: set[str] = set()
         self._last: tuple[Axis, Mapping[str, int], Mapping[str, int], Tables] | None = None
@@ -48,6 +50,7 @@ class GangRows:
         self._changed.add(key)
         self._inside.pop(key, None)
         self._mounting.pop(key, None)
+        self._located.pop(key, None)
         if piece is None:
             del self._kept[key]
             return
@@ -60,6 +63,8 @@ class GangRows:
             self._inside[key] = piece.running_in
         if piece.volumes:
             self._mounting[key] = piece.volumes
+        if piece.located:
+            self._located[key] = piece.located
 
     def tables(
         self, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int], since: Mapping[str, float]
@@ -73,7 +78,7 @@ class GangRows:
         shape_of_task, shapes = self._renumber(columns.shape)
         rows = np.array([queue_row.get(name, -1) for name in self._queues], np.int64)
         tasks = _tasks(columns, shape_of_task, node_row, since, self._volumes(columns))
-        tables = self._gangs(columns, rows[columns.queue]), tasks, shapes
+        tables = self._gangs(columns, rows[columns.queue], node_row), tasks, shapes
         self._last = (axis, node_row, queue_row, tables)
         return tables
 
@@ -124,14 +129,21 @@ class GangRows:
         rank[order] = np.arange(len(order))
         return rank[numbers], tuple(self._shapes[number] for number in order.tolist())
 
-    def _gangs(self, columns: Columns, queue: Int) -> GangTable:
+    def _gangs(self, columns: Columns, queue: Int, node_row: Mapping[str, int]) -> GangTable:
         return GangTable(
             gangs=columns.tuple_of("gangs"), first=np.cumsum(columns.count) - columns.count, count=columns.count,
             minimum=columns.minimum, maximum=columns.maximum, priority=columns.priority, created=columns.created,
             start_timeout=columns.start_timeout, running=columns.running, present=columns.present,
             irregular=columns.irregular, queue=queue, preemptible=columns.preemptible, patience=columns.patience,
-            evicts=columns.evicts, expected_runtime=columns.expected_runtime,
+            evicts=columns.evicts, expected_runtime=columns.expected_runtime, wishes=columns.wishes,
             running_in={bisect_left(columns.keys, key): self._inside[key] for key in sorted(self._inside)},
+            located={
+                bisect_left(columns.keys, key): {
+                    part: tuple(node_row[name] for name in nodes if name in node_row)
+                    for part, nodes in self._located[key].items()
+                }
+                for key in sorted(self._located)
+            },
         )  # fmt: skip
 
 
@@ -183,7 +195,8 @@ def _tasks(
     return TaskTable(
         uids=columns.tuple_of("uids"), names=columns.tuple_of("names"),
         gang=np.repeat(np.arange(len(columns.keys)), columns.count), shape=shape, created=columns.task_created,
-        subgroups=columns.tuple_of("subgroups"), nominated=nominated, nominated_since=began, lost=lost,
+        subgroups=columns.tuple_of("subgroups"), rank=columns.rank, nominated=nominated,
+        nominated_since=began, lost=lost,
         held=columns.held, holds={row: hold for row in held if (hold := columns.tasks[row].hold) is not None},
         volumes=volumes,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from phalanx.model.volume import TaskVolumes
 THERE = frozenset({State.BINDING, State.RUNNING})
 #: What members of one gang must agree on, besides the minimum of their subgroup.
 SAID_BY_GANG = ("maximum", "start_timeout", "preemptible", "topology_required", "topology_preferred", "patience")
+SAID_BY_SUBGROUP = ("subgroup_minimum", "subgroup_topology_required", "subgroup_topology_preferred")
 SAID_BY_POD = ("expected_runtime", "queue")
 #: How many pods a message names before it says "and n more".
 NAMED_MAX = 3
@@ -30,6 +31,8 @@ class Piece:
     present: int
     #: Of the tasks that mount claims, by place among the tasks.
     volumes: Mapping[int, TaskVolumes]
+    #: By subgroup ("": none): the nodes of members that are on nodes; only of a gang that wishes to be in one domain.
+    located: dict[str, tuple[str, ...]]
 
     @property
     def irregular(self) -> bool:
@@ -80,8 +83,9 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         created=group.created if group and group.created is not None else by_age[0].created,
         start_timeout=said.start_timeout,
         preemptible=group.preemptible if group and group.preemptible is not None else said.preemptible,
-        topology_required=said.topology_required if group is None else group.topology_required,
+        topology_required=said.topology_required or (group.topology_required if group else None),
         topology_preferred=said.topology_preferred or (group.topology_preferred if group else None),
+        topology=None if group is None or said.topology_required or said.topology_preferred else group.topology,
         expected_runtime=by_age[-1].expected_runtime,
         patience=said.patience,
         evicts=all(task.evicts for task in members),
@@ -103,7 +107,10 @@ def _subgroups(members: Iterable[Task]) -> tuple[Subgroup, ...]:
     for task in members:
         said = task.membership
         if said is not None and said.subgroup is not None:
-            found[said.subgroup] = Subgroup(said.subgroup, said.subgroup_minimum or 0)
+            found[said.subgroup] = Subgroup(
+                said.subgroup, said.subgroup_minimum or 0, topology_required=said.subgroup_topology_required,
+                topology_preferred=said.subgroup_topology_preferred,
+            )  # fmt: skip
     return tuple(found[name] for name in sorted(found))
 
 
@@ -148,14 +155,11 @@ def _disagreement(members: Sequence[Task], group: Group | None) -> str | None:
         if text is not None:
             return text
     for subgroup in _subgroups(members):
-        own = [
-            (task.membership.subgroup_minimum, task)
-            for task in members
-            if task.membership and task.membership.subgroup == subgroup.name
-        ]
-        text = _contradiction("subgroup_minimum", own)
-        if text is not None:
-            return text
+        own = [task for task in members if task.membership and task.membership.subgroup == subgroup.name]
+        for field in SAID_BY_SUBGROUP:
+            text = _contradiction(field, [(getattr(task.membership, field), task) for task in own])
+            if text is not None:
+                return text
     return None
 
 
@@ -210,7 +214,16 @@ def piece_of(
     running, inside = credit(there)
     shapes = tuple(shape_of(task) for task in tasks)
     volumes = {index: volumes_of(task) for index, task in enumerate(tasks) if task.mounts}
-    return Piece(gang, tasks, shapes, running, inside, sum(task.state in THERE for task in there), volumes)
+    present = sum(task.state in THERE for task in there)
+    return Piece(gang, tasks, shapes, running, inside, present, volumes, _located(members) if gang.wishes else {})
+
+
+def _located(members: Iterable[Task]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for task in members:
+        if task.state in THERE and task.node is not None:
+            found.setdefault((task.membership.subgroup if task.membership else None) or "", []).append(task.node)
+    return {name: tuple(sorted(nodes)) for name, nodes in sorted(found.items())}
 
 
 def _beside(finished: Task, running: Task) -> bool:

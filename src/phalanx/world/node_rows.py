@@ -104,7 +104,7 @@ class NodeRows:
             labels=tuple(labels) if relabelled else old.labels, feature_sets=features[0], feature_set=features[1],
             devices=self.devices.table(old.names, world.nodes, self._dirty), _domains=kept, images=images,
             _holders=old._holders if images is old.images else [],  # noqa: SLF001 (as above)
-            **columns,
+            _trees={} if relabelled else old._trees, **columns,  # noqa: SLF001 (as above)
         )  # fmt: skip
 
 

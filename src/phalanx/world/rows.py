@@ -82,6 +82,7 @@ class Rows:
             scored=scored, gangs=gangs, tasks=tasks, queues=queues, occupancy=occupancy, running=running,
             wave_deadline=world.wave_deadline, volumes=self._volumes.table(world.volumes.objects, nodes, world.on_node),
             shared=self.nodes.shared.table(world, nodes, running, tasks),
+            topologies={name: seen.levels for name, seen in sorted(world.said.topologies.items())},
         )  # fmt: skip
 
     def gang(self, world: "World", key: str) -> Gang:

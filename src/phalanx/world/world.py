@@ -14,13 +14,10 @@ from phalanx.model.events import (
     DomainGone,
     DomainSeen,
     Event,
-    GroupsGone,
-    GroupsSeen,
     NamespaceGone,
     NamespaceSeen,
     NodeGone,
-    PriorityClassGone,
-    PriorityClassSeen,
+    OfGangs,
     QueueGone,
     QueueSeen,
     Refused,
@@ -90,7 +87,7 @@ class World:
                 self._touch(*self._nodes.drop(name))
             case NamespaceSeen() | NamespaceGone() | DomainSeen() | DomainGone() | StorageSeen() | StorageGone():
                 self._touch(*self.said.about_nodes(event))
-            case GroupsSeen() | GroupsGone() | PriorityClassSeen() | PriorityClassGone():
+            case _ if isinstance(event, OfGangs):
                 self.said.apply(event)
             case BudgetSeen() | BudgetGone():
                 self.said.read(Reference("PodDisruptionBudget", event.full_name))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from phalanx.dialects.kai import objects as api
 from phalanx.dialects.kai.pods import FIXED_FROM, GROUP_KIND, preemptible
 from phalanx.dialects.kai.queues import GROUP
+from phalanx.dialects.kai.topologies import TOPOLOGY_KIND
 from phalanx.dialects.mistakes import FieldError, Mistakes, check_name
 from phalanx.dialects.timestamps import moment
 from phalanx.model.events import GroupsSeen
@@ -17,7 +18,6 @@ GROUP_VERSION = f"{GROUP}/v2alpha2"
 #: The priority of a group whose class does not exist, in a cluster without a default class.
 _PRIORITY = 50
 _DEPTH_MAX = 32
-_LATER = "not honoured by this version"
 
 
 def read_group(group: api.PodGroup) -> GroupsSeen:
@@ -36,6 +36,7 @@ def read_group(group: api.PodGroup) -> GroupsSeen:
         leaves or spec.min_member or 1,
         topology_required=wishes.required_topology_level or None,
         topology_preferred=wishes.preferred_topology_level or None,
+        topology=_topology(wishes, "spec"),
         queue=spec.queue or None,
         queue_field="spec.queue",
         subgroups=subgroups,
@@ -54,13 +55,15 @@ def read_group(group: api.PodGroup) -> GroupsSeen:
 def _hold(group: api.PodGroup) -> str | None:
     if group.metadata.deletion_timestamp is not None:
         return "metadata.deletionTimestamp: it is being deleted"
-    spec = group.spec
-    wishes = [("spec", spec.topology_constraint)]
-    wishes += [(f"spec.subGroups[{index}]", one.topology_constraint) for index, one in enumerate(spec.sub_groups or ())]
-    for path, wish in wishes:
-        if wish is not None and wish.required_topology_level:
-            return f"{path}.topologyConstraint.requiredTopologyLevel: {_LATER}"
     return None
+
+
+def _topology(wish: api.TopologyConstraint, path: str) -> Reference | None:
+    """Return the object that has the levels of a wish; None: it names none, and the levels of the policy count."""
+    if not (wish.topology and (wish.required_topology_level or wish.preferred_topology_level)):
+        return None
+    check_name(wish.topology, f"{path}.topologyConstraint.topology")
+    return Reference(TOPOLOGY_KIND, wish.topology)
 
 
 def _tree(listed: Sequence[api.SubGroup]) -> tuple[Subgroup, ...]:
@@ -72,6 +75,7 @@ def _tree(listed: Sequence[api.SubGroup]) -> tuple[Subgroup, ...]:
         if one.name in position:
             raise FieldError(field, f"found {shown(one.name)} again, allowed is a name that no other subgroup has")
         position[one.name] = index
+        _topology(one.topology_constraint or api.TopologyConstraint(), f"spec.subGroups[{index}]")
     children: dict[str, list[api.SubGroup]] = {}
     for index, one in enumerate(listed):
         if one.parent and one.parent not in position:
@@ -116,6 +120,7 @@ def _subgroup(one: api.SubGroup, children: dict[str, list[api.SubGroup]]) -> Sub
         _siblings(one.name, children),
         wishes.required_topology_level or None,
         wishes.preferred_topology_level or None,
+        _topology(wishes, f"subgroup {one.name}"),
     )
 
 

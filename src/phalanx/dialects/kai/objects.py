@@ -46,8 +46,28 @@ class Queue(Struct, gc=False):
 class TopologyConstraint(Struct, gc=False, rename="camel"):
     """Levels of a topology inside one domain of which the pods must, or should, be."""
 
+    topology: str | None = None
     required_topology_level: str | None = None
     preferred_topology_level: str | None = None
+
+
+class TopologyLevel(Struct, gc=False, rename="camel"):
+    """A level of a topology."""
+
+    node_label: str | None = None
+
+
+class TopologySpec(Struct, gc=False):
+    """The levels of a topology, from the top."""
+
+    levels: list[TopologyLevel] | None = None
+
+
+class Topology(Struct, gc=False):
+    """A Topology: KAI's and Kueue's are alike."""
+
+    metadata: objects.Versioned
+    spec: TopologySpec
 
 
 class SubGroup(Struct, gc=False, rename="camel"):

@@ -5,8 +5,10 @@ from phalanx.dialects.dialect import Dialect, Kind, Version, Wishes
 from phalanx.dialects.kai import objects, parts, pods, sharing
 from phalanx.dialects.kai.groups import GROUP_VERSION, read_group
 from phalanx.dialects.kai.queues import GROUP, QUEUE_VERSION, read_queue
+from phalanx.dialects.kai.topologies import GROUP as OWN
+from phalanx.dialects.kai.topologies import reader
 from phalanx.dialects.mistakes import Mistakes
-from phalanx.model.events import GroupsGone, QueueGone
+from phalanx.model.events import GroupsGone, QueueGone, TopologyGone
 
 
 def _wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes | None:
@@ -32,6 +34,15 @@ KAI = Dialect(
             gone=GroupsGone,
             awaited=True,
             versions=(Version(GROUP_VERSION.rpartition("/")[2], objects.PodGroup, read_group),),
+        ),
+        Kind(
+            kind="Topology",
+            group=OWN,
+            plural="topologies",
+            namespaced=False,
+            gone=TopologyGone,
+            awaited=True,
+            versions=(Version("v1alpha1", objects.Topology, reader(OWN)),),
         ),
     ),
     membership=pods.membership,

@@ -23,6 +23,8 @@ from phalanx.model.keys import (
     START_TIMEOUT,
     SUBGROUP,
     SUBGROUP_MINIMUM,
+    SUBGROUP_TOPOLOGY_PREFERRED,
+    SUBGROUP_TOPOLOGY_REQUIRED,
     TOPOLOGY_PREFERRED,
     TOPOLOGY_REQUIRED,
     annotation,
@@ -38,7 +40,7 @@ DEFINING = (GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM)
 _OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIME, MOVABLE, *DEVICE_KEYS, *PART_KEYS})
 
 #: What may be wished for a gang whoever says who belongs to it.
-_WISHES = (START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_PREFERRED, PATIENCE)
+_WISHES = (START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, PATIENCE)
 
 #: What a pod says of itself.
 _OF_POD = frozenset({MOVABLE, EXPECTED_RUNTIME, PREEMPTIBLE, PATIENCE, *DEVICE_KEYS})
@@ -75,6 +77,7 @@ def refine(said: Membership, pod: Pod, mistakes: Mistakes) -> Membership:
             said,
             start_timeout=_start_timeout(given) or said.start_timeout,
             preemptible=_flag(PREEMPTIBLE, given),
+            topology_required=_level(TOPOLOGY_REQUIRED, given),
             topology_preferred=_level(TOPOLOGY_PREFERRED, given),
             patience=_seconds(PATIENCE, given),
         )
@@ -144,8 +147,10 @@ def _membership(namespace: str, gang: str, values: tuple[str | None, ...]) -> Me
     subgroup, subgroup_minimum = given.get(SUBGROUP), _count(SUBGROUP_MINIMUM, given)
     if subgroup is not None:
         _check_name(SUBGROUP, subgroup)
-    elif subgroup_minimum is not None:
-        raise _mistake(SUBGROUP_MINIMUM, f"found {subgroup_minimum}, allowed only with {SUBGROUP}")
+    else:
+        for key in (SUBGROUP_MINIMUM, SUBGROUP_TOPOLOGY_REQUIRED, SUBGROUP_TOPOLOGY_PREFERRED):
+            if key in given:
+                raise _mistake(key, f"found {given[key]}, allowed only with {SUBGROUP}")
     return Membership(
         gang=f"{namespace}/{gang}",
         minimum=minimum,
@@ -156,6 +161,8 @@ def _membership(namespace: str, gang: str, values: tuple[str | None, ...]) -> Me
         preemptible=_flag(PREEMPTIBLE, given),
         topology_required=_level(TOPOLOGY_REQUIRED, given),
         topology_preferred=_level(TOPOLOGY_PREFERRED, given),
+        subgroup_topology_required=_level(SUBGROUP_TOPOLOGY_REQUIRED, given),
+        subgroup_topology_preferred=_level(SUBGROUP_TOPOLOGY_PREFERRED, given),
         patience=_seconds(PATIENCE, given),
     )
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.native.parts import GROUPS, GROUPS_ALLOWED
-from phalanx.model.keys import GANG, GPU_GROUP, KEYS, TOPOLOGY_REQUIRED, annotation, mistaken
+from phalanx.model.keys import GANG, GPU_GROUP, KEYS, SUBGROUP, annotation, mistaken
 from phalanx.model.quantity import shown
 from phalanx.model.task import Hold
 
-_OF_GANGS = tuple(one.key for one in KEYS if one.needs == GANG)
+_OF_GANGS = tuple(one.key for one in KEYS if one.needs in {GANG, SUBGROUP})
 
 
 def holds(pod: Pod) -> Iterator[Hold]:
@@ -24,5 +24,3 @@ def holds(pod: Pod) -> Iterator[Hold]:
                 yield Hold(annotation(key), f"means nothing without {GANG}")
     if not GROUPS.fullmatch(annotations.get(GPU_GROUP, "0")):
         yield Hold(annotation(GPU_GROUP), f"found {shown(annotations[GPU_GROUP])}, allowed is {GROUPS_ALLOWED}")
-    if TOPOLOGY_REQUIRED in annotations:
-        yield Hold(annotation(TOPOLOGY_REQUIRED), "not honoured by this version")

@@ -4,12 +4,11 @@ Each release serves an API of its own and none of the others. In 1.35 the pods r
 groups; from 1.36 on they refer to a PodGroup, and a Workload is no more than a template that controllers copy.
 """
 
-import re
 from dataclasses import replace
 from typing import Any
 
 from phalanx.dialects.core import objects
-from phalanx.dialects.mistakes import FieldError, check_name, one_of
+from phalanx.dialects.mistakes import LABEL_KEY, FieldError, check_name, one_of
 from phalanx.dialects.workload import objects as api
 from phalanx.model.events import GroupsSeen
 from phalanx.model.gang import Condition, Group
@@ -28,9 +27,6 @@ CONDITIONS = {
 
 _LATER = "not honoured by this version"
 _COUNT_ALLOWED = f"a whole number from 1 to {2**31 - 1}"
-_LABEL_KEY = re.compile(
-    r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?", re.ASCII
-)
 
 
 def read_workload(workload: api.Workload) -> GroupsSeen:
@@ -61,8 +57,6 @@ def read_group(group: api.PodGroup, api_version: str) -> GroupsSeen:
     hold = _deletion(meta)
     if spec.parent_composite_pod_group_name is not None:
         hold = hold or f"spec.parentCompositePodGroupName: {_LATER}"
-    if topology is not None:
-        hold = hold or f"spec.schedulingConstraints.topology: {_LATER}"
     found = Group(
         meta.name,
         _minimum(spec.scheduling_policy, "spec.schedulingPolicy"),
@@ -119,7 +113,7 @@ def _topology(constraints: api.Constraints | None) -> str | None:
     if len(listed) > 1:
         raise FieldError(path, f"found {len(listed)} keys, allowed is one")
     for one in listed:
-        if one.key is None or not _LABEL_KEY.fullmatch(one.key):
+        if one.key is None or not LABEL_KEY.fullmatch(one.key):
             raise FieldError(f"{path}[0].key", f"found {shown(one.key)}, allowed is the key of a node label")
         return one.key
     return None

@@ -125,6 +125,9 @@ def may_leave(session: Session, policy: Policy, unit: Unit) -> Bool:
     wanted = frozenset(shapes.tolist())
     near = session.once(("near", wanted), lambda: _near(session, policy, found, shapes), static=True)
     fine: Bool = mine[found.gang] & ~found.any_of(barred)
+    confined = session.fences.confined.get(gang)
+    if confined is not None:
+        fine &= found.any_of(confined[table.node])
     if len(found.needs.unit):
         fine &= affordable(session, found.needs, len(found))
     return fine if near is None else fine & near

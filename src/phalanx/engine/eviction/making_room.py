@@ -10,7 +10,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from phalanx.engine.eviction.candidates import Candidates, candidates_of
+from phalanx.engine.eviction.by_domain import attempt_by_domain
+from phalanx.engine.eviction.candidates import Candidates
 from phalanx.engine.eviction.rights import claimed_back, claimed_by
 from phalanx.engine.eviction.search_budget import SearchBudget
 from phalanx.engine.placement.copies import copies, readings
@@ -20,7 +21,7 @@ from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import When
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Unit, Units
-from phalanx.engine.waiting.kinds import ALONE, kinds_of
+from phalanx.engine.waiting.kinds import ALONE, kinds_of, wishes_of
 from phalanx.engine.waiting.order import none_of, take_turns
 from phalanx.engine.waiting.promises import renew
 from phalanx.engine.waiting.walk import Walk
@@ -93,6 +94,7 @@ class MakingRoom:
         promised = np.bincount(session.snapshot.tasks.gang[session.promise >= 0], minlength=len(gangs)) > 0
         more: tuple[Int | Bool, ...] = (
             units.priority, gangs.queue[units.gang], gangs.preemptible[units.gang], units.growth,
+            wishes_of(session, units),
         )  # fmt: skip
         return kinds_of(session, units, readings(session, self.policy), homeless & ~promised[units.gang], *more)
 
@@ -130,7 +132,7 @@ class MakingRoom:
         most = policy.search_steps
         granted = most if turn else max(min(most, self._budget_left), most // PART)
         budget = SearchBudget(granted)
-        found = self.attempt(session, policy, unit, candidates_of(session), budget)
+        found = attempt_by_domain(session, policy, unit, self.attempt, budget)
         self._budget_left -= 0 if turn else budget.taken
         name = session.snapshot.gangs.gangs[unit.gang].key
         session.searches.append(Search(name, self.action, min(budget.taken, granted), budget.stopped, found))

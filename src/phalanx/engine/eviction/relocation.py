@@ -14,8 +14,21 @@ from phalanx.model.axis import Bool, Int
 
 
 def movable(session: Session, candidates: Candidates) -> Bool:
-    """Return [candidate]: whether all its tasks have a controller and none opts out of being moved."""
-    return ~candidates.any_of(~session.residents.movable)
+    """Return [candidate]: whether all its tasks have a controller and none opts out of being moved.
+
+    Members of a gang that must be in one domain stay: another place might be in another one.
+    """
+    return ~candidates.any_of(~session.residents.movable | session.once("tied", lambda: _tied(session), static=True))
+
+
+def _tied(session: Session) -> Bool:
+    """Return [resident]: whether it runs in a gang of several that must be in one domain."""
+    running, table = session.snapshot.running, session.residents
+    tied = np.zeros(len(table.count), np.bool_)
+    # A loop over the gangs that run.
+    tied[: len(running.gangs)] = [gang.requires for gang in running.gangs]
+    found: Bool = (tied & (table.count > 1))[table.gang]
+    return found
 
 
 def relocate(session: Session, policy: Policy, moved: Int, known: dict[int, Int] | None = None) -> bool:

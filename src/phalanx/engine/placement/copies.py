@@ -84,6 +84,7 @@ def caps(session: Session, policy: Policy, request: Request, without: Int) -> In
     """Return how many copies each node may take at most, whatever its amounts, once these residents have left."""
     others = [plugin for plugin in policy.filters if not plugin.static and not plugin.by_amounts]
     least = static_copies(session, policy, request.shape)
+    least = least if request.within is None else np.where(request.within, least, 0)
     if not others:
         return least
     start = session.checkpoint()

@@ -24,7 +24,8 @@ def request_of(session: Session, gang: int, shape: int, count: int = 1, when: Wh
     snapshot = session.snapshot
     queue = int(snapshot.gangs.queue[gang])
     placement = snapshot.queues.placement[queue] if queue >= 0 else None
-    return Request(shape, count, gang, when, not _fills_gap(session, gang), placement)
+    within = session.fences.confined.get(gang)
+    return Request(shape, count, gang, when, not _fills_gap(session, gang), placement, within)
 
 
 def _fills_gap(session: Session, gang: int) -> bool:

@@ -4,6 +4,8 @@ import numpy as np
 
 from phalanx.engine.placement.copies import copies
 from phalanx.engine.placement.find import NO_TASKS, find, fit, request_of
+from phalanx.engine.placement.together import place_parts
+from phalanx.engine.placement.wishes import parts_of
 from phalanx.engine.plugin import UNLIMITED
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
@@ -19,6 +21,9 @@ RANKED_MAX = 8
 
 def place(session: Session, policy: Policy, unit: Unit, when: When = When.NOW) -> Taken:
     """Place the tasks of a unit: a whole one entirely or not at all, another task by task as far as it goes."""
+    part = parts_of(session, policy, unit)
+    if part is not None and len(unit.tasks):
+        return place_parts(session, policy, unit, part, when)
     return _place_whole(session, policy, unit, when) if unit.whole else _place_singly(session, policy, unit, when)
 
 

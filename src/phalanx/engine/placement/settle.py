@@ -7,6 +7,7 @@ import numpy as np
 from phalanx.engine.placement.copies import fits_there
 from phalanx.engine.placement.find import request_of
 from phalanx.engine.placement.place import objection
+from phalanx.engine.placement.wishes import broken, parts_of
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
 from phalanx.engine.session.request import When
@@ -17,6 +18,8 @@ from phalanx.engine.session.units import Taken, Unit
 def settle(session: Session, policy: Policy, unit: Unit, taken: Taken, when: When) -> bool:
     """Take these very places for a unit if every filter and every veto agrees, or leave no trace; tell which."""
     start, tasks = session.checkpoint(), taken.tasks
+    if not keeps_together(session, policy, unit, taken):
+        return False
     # What is promised to it must not count twice against a bound.
     session.drop_promise(tasks)
     fine = objection(session, policy, unit) is None
@@ -33,6 +36,12 @@ def settle(session: Session, policy: Policy, unit: Unit, taken: Taken, when: Whe
     if not fine:
         session.rollback(start)
     return fine
+
+
+def keeps_together(session: Session, policy: Policy, unit: Unit, taken: Taken) -> bool:
+    """Tell whether these places are in the domains that the unit requires."""
+    part = parts_of(session, policy, unit)
+    return part is None or broken(part, taken.tasks, taken.nodes) is None
 
 
 def together(places: Sequence[Promised]) -> Taken:

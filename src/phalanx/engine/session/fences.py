@@ -1,9 +1,9 @@
-"""Fences: nodes that are kept for one gang, so that nobody else gets a place there."""
+"""Fences: nodes that are kept for one gang, so that nobody else gets a place there; and nodes that it must stay on."""
 
 import numpy as np
 
 from phalanx.engine.session.journal import Journal
-from phalanx.model.axis import Int
+from phalanx.model.axis import Bool, Int
 
 
 class Fences:
@@ -15,6 +15,8 @@ class Fences:
         self.of_node: Int = np.zeros(nodes, np.int64)
         #: Gangs for which nodes are fenced off, or were before a rollback.
         self.gangs: set[int] = set()
+        #: By gang, [node]: where it looks for room while room is made for it in one domain.
+        self.confined: dict[int, Bool] = {}
 
     def put(self, nodes: Int, gang: int) -> None:
         """Close nodes to all gangs but one."""

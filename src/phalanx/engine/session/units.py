@@ -38,6 +38,9 @@ class Lack:
     own: int
     #: The tasks together ask for more than all nodes have.
     too_much: bool = False
+    #: Where they must be in one domain: the subgroup that must (empty: the gang), and how much the best one takes.
+    part: str = ""
+    domain: str = ""
 
 
 @dataclass(frozen=True, slots=True)

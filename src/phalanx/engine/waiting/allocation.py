@@ -13,7 +13,7 @@ from phalanx.engine.placement.place import objection, place
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Lack, Unit, Units, leading
-from phalanx.engine.waiting.kinds import ALONE, kinds_of
+from phalanx.engine.waiting.kinds import ALONE, kinds_of, wishes_of
 from phalanx.engine.waiting.order import asked, none_of, take_turns
 from phalanx.engine.waiting.promises import not_yet
 from phalanx.engine.waiting.walk import Walk
@@ -44,7 +44,7 @@ class Allocation:
         gangs = session.snapshot.gangs
         # Whether a gang grows depends on whether its minimum was placed, so only what has no growth is decided in bulk.
         single = (gangs.count[units.gang] == 1) | units.growth
-        self._bulk = (self._kinds != ALONE) & (units.count == 1) & single
+        self._bulk = (self._kinds != ALONE) & (units.count == 1) & single & ~gangs.wishes[units.gang]
         # Weakly: in a circle of references the session and all its arrays would stay until Python looks for garbage.
         hopeless = WeakMethod(self._hopeless)
         turns = take_turns(session, policy, units, only)
@@ -153,6 +153,12 @@ class Allocation:
 
     def _lack(self, unit: Unit) -> Lack:
         """Return what a unit of one shape lacks now."""
+        if self.session.snapshot.gangs.wishes[unit.gang]:
+            start = self.session.checkpoint()
+            taken = place(self.session, self.policy, unit)
+            self.session.rollback(start)
+            if taken.lack is not None:
+                return taken.lack
         shape, wanted = int(self.session.snapshot.tasks.shape[unit.tasks[0]]), len(unit.tasks)
         request = request_of(self.session, unit.gang, shape, wanted)
         return Lack(shape, wanted, fit(self.session, self.policy, request), wanted)
@@ -188,7 +194,7 @@ class Allocation:
             return np.full(len(units), ALONE)
         tasks = session.snapshot.tasks
         promised = np.bincount(tasks.gang[session.promise >= 0], minlength=len(session.snapshot.gangs)) > 0
-        return kinds_of(session, units, readings(session, policy), ~promised[units.gang])
+        return kinds_of(session, units, readings(session, policy), ~promised[units.gang], wishes_of(session, units))
 
     def _place_not_free(self, index: int) -> Reason:
         snapshot = self.session.snapshot

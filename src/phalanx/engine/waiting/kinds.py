@@ -13,10 +13,11 @@ ALONE = -1
 def kinds_of(session: Session, units: Units, readings: Int, plain: Bool, *more: Int | Bool) -> Int:
     """Return a number per unit: equal numbers ask for equally many tasks of which filters read the same, for as long.
 
-    Units that are not plain, are held or have several shapes are judged alone. `more`: what else must be equal.
+    Units that are not plain, are held or have several shapes are judged alone, and so are those that must stay with
+    members that run. `more`: what else must be equal.
     """
     numbers = np.full(len(units), ALONE)
-    plain = plain & (units.count > 0)
+    plain = plain & (units.count > 0) & ~_alone_by_wish(session, units)
     plain[list(units.holds)] = False
     rows = np.flatnonzero(plain)
     if not len(rows):
@@ -44,4 +45,29 @@ def fills_gap(session: Session, gangs: Int) -> Bool:
         return np.zeros(len(gangs), np.bool_)
     runtime = session.snapshot.gangs.expected_runtime[gangs]
     found: Bool = (session.snapshot.now + runtime <= reservation.start) | (gangs == reservation.gang)
+    return found
+
+
+def wishes_of(session: Session, units: Units) -> Int:
+    """Return [unit]: a number per wish of a whole gang to be in one domain; 0: none."""
+    gangs = session.snapshot.gangs
+    numbers: dict[object, int] = {}
+    of_gang = np.zeros(len(gangs), np.int64)
+    # A loop over the gangs with wishes.
+    for row in np.flatnonzero(gangs.wishes).tolist():
+        gang = gangs.gangs[row]
+        wish = (gang.topology_required, gang.topology_preferred, gang.topology)
+        of_gang[row] = numbers.setdefault(wish, len(numbers) + 1)
+    found: Int = of_gang[units.gang]
+    return found
+
+
+def _alone_by_wish(session: Session, units: Units) -> Bool:
+    """Return [unit]: whether it has wishes that depend on more than its gang's spec."""
+    gangs = session.snapshot.gangs
+    alone = np.zeros(len(gangs), np.bool_)
+    # A loop over the gangs with wishes.
+    for row in np.flatnonzero(gangs.wishes).tolist():
+        alone[row] = bool(gangs.gangs[row].subgroups) or row in gangs.located
+    found: Bool = alone[units.gang] | (gangs.wishes[units.gang] & units.growth)
     return found

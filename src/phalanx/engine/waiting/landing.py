@@ -34,7 +34,8 @@ def _land(session: Session, policy: Policy, units: Units, ready: Int) -> None:
     # A loop over shapes: those whose copies count for each other in zones or racks are looked at gang by gang.
     far = [shape for shape in np.unique(first).tolist() if policy.reaching and reaches(session, policy, shape)]
     several |= np.isin(first, far)
-    # A loop over the gangs of several shapes, which are few: what was packed for them might not be found again.
+    several |= snapshot.gangs.wishes[units.gang[ready]]
+    # A loop over the gangs of several shapes or with wishes, which are few: what was found might not be found again.
     for index in ready[several].tolist():
         unit = units.unit(index)
         settle(session, policy, unit, Taken(unit.tasks, session.promise[unit.tasks]), When.NOW)

@@ -6,6 +6,7 @@ from phalanx.engine.placement.copies import copies, fits_there
 from phalanx.engine.placement.find import request_of
 from phalanx.engine.placement.place import objection
 from phalanx.engine.placement.settle import settle
+from phalanx.engine.placement.wishes import broken, parts_of
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Promised
 from phalanx.engine.session.request import Request, When
@@ -29,6 +30,8 @@ def release_invalid(session: Session, policy: Policy) -> None:
     if policy.judges_singly:
         gangs = set(tasks.gang[promised].tolist())
     gangs.update(gang for gang in tasks.gang[promised].tolist() if snapshot.gangs.gangs[gang].forfeits)
+    # Nodes may have been relabelled since.
+    gangs.update(tasks.gang[promised[snapshot.gangs.wishes[tasks.gang[promised]]]].tolist())
     # A loop over the gangs in doubt, the least important first: what it gives up may serve the next.
     for gang in sorted(gangs, key=lambda row: (snapshot.gangs.priority[row], -snapshot.gangs.created[row], row)):
         why = _why_not(session, policy, gang)
@@ -81,7 +84,12 @@ def _why_not(session: Session, policy: Policy, gang: int) -> str | None:
     for unit in _units_of(session, policy, gang):
         places = Taken(unit.tasks, session.promise[unit.tasks])
         if not settle(session, policy, unit, places, When.LATER):
+            part = parts_of(session, policy, unit)
+            split = None if part is None else broken(part, places.tasks, places.nodes)
             session.drop_promise(unit.tasks)
+            if split is not None:
+                session.rollback(start)
+                return split
             reason = objection(session, policy, unit) or objection(session, policy, unit, places)
             session.rollback(start)
             return "there is no room for it any more" if reason is None else str(reason)

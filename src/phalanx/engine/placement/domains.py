@@ -1,0 +1,171 @@
+"""Domains: which domain of a level a part should go to, and which of its nodes it uses.
+
+First the level that is preferred, or else required, then one level up, and so on to the level that is required. Of the
+domains of a level that hold all: those with members already, then those of which fewest parts are needed, then the
+tightest, so that large ones stay whole. Inside a domain the same again, level by level.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from phalanx.engine.kernels.tree_capacity import fewest, parts_needed, summed
+from phalanx.engine.placement.copies import copies
+from phalanx.engine.placement.find import find
+from phalanx.engine.placement.wishes import EVERYWHERE, Part, Wish
+from phalanx.engine.policy import Policy
+from phalanx.engine.session.request import Request
+from phalanx.engine.session.session import Session
+from phalanx.model.axis import Bool, Int
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A domain that a part may go to."""
+
+    level: int
+    #: [node]: which nodes are in it.
+    inside: Bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What must fit into one domain: copies of several shapes, and what all of them take together."""
+
+    #: Per shape: the room of each node, at most so many as are wanted; and how many are.
+    rooms: tuple[Int, ...]
+    counts: tuple[int, ...]
+    #: Amounts that all nodes of the domain must have together: [node] and how much, resource by resource.
+    amounts: tuple[tuple[Int, int], ...] = ()
+
+    @property
+    def room(self) -> Int:
+        """Return [node]: the copies of all shapes, as if they did not share a node."""
+        return self.rooms[0] if len(self.rooms) == 1 else np.sum(self.rooms, axis=0)
+
+
+def wanted_by(session: Session, policy: Policy, requests: list[Request]) -> Wanted:
+    """Return what requests want of one domain."""
+    rooms = tuple(np.minimum(copies(session, policy, request), request.count) for request in requests)
+    counts = tuple(request.count for request in requests)
+    if len(requests) == 1:
+        return Wanted(rooms, counts)
+    asks = session.snapshot.requests
+    together = np.sum([asks[request.shape] * request.count for request in requests], axis=0)
+    spare = np.maximum.reduce([session.spare_amounts(request) for request in requests])
+    amounts = ((np.maximum(spare[:, at], 0), int(together[at])) for at in np.flatnonzero(together).tolist())
+    return Wanted(rooms, counts, tuple(amounts))
+
+
+def choices(part: Part, wanted: Wanted, within: Bool) -> Iterator[Choice]:
+    """Yield the domains into which a part may fit, the best first."""
+    wish = part.wish
+    if wish is None:
+        yield Choice(EVERYWHERE, within)
+        return
+    within = within & anchored(wish, part.there)
+    lowest = wish.required if wish.preferred is None else wish.preferred
+    # A loop over levels, which are few.
+    for level in range(lowest, max(wish.required, 0) - 1, -1):
+        of, size = wish.tree.domain_of(level), wish.tree.size(level)
+        fits, total = _fits(of, size, wanted, within)
+        members = np.bincount(of[part.there][of[part.there] >= 0], minlength=size)
+        rows = np.flatnonzero(fits)
+        if len(rows) > 1:
+            needed = _needed(wish, level, wanted, within)
+            rows = rows[np.lexsort([rows, total[rows], needed[rows], -members[rows]])]
+        for domain in rows.tolist():
+            yield Choice(level, within & (of == domain))
+    if wish.required == EVERYWHERE:
+        yield Choice(EVERYWHERE, within)
+
+
+def anchored(wish: Wish, there: Int) -> Bool:
+    """Return [node]: where a part with these members may go. It stays in the domain that it is in."""
+    of = wish.tree.position if wish.required == EVERYWHERE else wish.tree.domain_of(wish.required)
+    if wish.required == EVERYWHERE or not len(there):
+        return of >= 0
+    return np.isin(of, np.unique(of[there])) & (of >= 0)
+
+
+def _fits(of: Int, size: int, wanted: Wanted, within: Bool) -> tuple[Bool, Int]:
+    """Return [domain]: whether everything may fit, and how many copies do."""
+    fits, total = np.ones(size, np.bool_), np.zeros(size, np.int64)
+    # A loop over the shapes of one unit.
+    for room, count in zip(wanted.rooms, wanted.counts, strict=True):
+        fit = summed(of, size, room, within)
+        fits &= fit >= count
+        total += fit
+    # As floats: exact as long as amounts are, and beyond that these sums must not wrap.
+    for spare, amount in wanted.amounts:
+        rows = np.flatnonzero(within & (of >= 0))
+        fits &= np.bincount(of[rows], spare[rows].astype(np.float64), size) >= amount
+    return fits, total
+
+
+def _needed(wish: Wish, level: int, wanted: Wanted, within: Bool) -> Int:
+    """Return [domain]: how few parts of it, one level down, hold what is wanted; one where parts do not matter."""
+    tree, size = wish.tree, wish.tree.size(level)
+    if level + 1 > wish.bottom:
+        return np.ones(size, np.int64)
+    of, above = tree.domain_of(level + 1), tree.domain_of(level)
+    capacity = summed(of, tree.size(level + 1), wanted.room, within)
+    parent = np.full(tree.size(level + 1), -1)
+    parent[of[of >= 0]] = above[of >= 0]
+    return parts_needed(parent, capacity, sum(wanted.counts), size)
+
+
+def fill(
+    session: Session, policy: Policy, request: Request, wish: Wish | None, choice: Choice, there: Int
+) -> Int | None:
+    """Return the nodes for all copies of a request inside a domain, as few and as close parts of it as can be."""
+    if wish is None or not policy.by_count:
+        found = find(session, policy, replace(request, within=choice.inside))
+        return found if len(found) == request.count else None
+    room = np.minimum(copies(session, policy, request), request.count)
+    inside, left, picked = choice.inside, request.count, list[Int]()
+    if int(room[inside].sum()) < left:
+        return None
+    # A loop over levels, which are few; of each, one part at most is looked into.
+    for level in range(choice.level + 1, wish.bottom + 1):
+        of, size = wish.tree.domain_of(level), wish.tree.size(level)
+        # Nodes without the label are a part of their own, the last one.
+        of = np.where(of < 0, size, of)
+        capacity = summed(of, size + 1, np.minimum(room, left), inside)
+        use = fewest(capacity, left, np.bincount(of[there], minlength=size + 1))
+        if len(use.whole):
+            full = np.zeros(size + 1, np.bool_)
+            full[use.whole] = True
+            nodes = np.flatnonzero(inside & full[of] & (room > 0))
+            picked.append(np.repeat(nodes, room[nodes]))
+        inside, left = inside & (of == use.last), use.rest
+    found = find(session, policy, replace(request, count=left, within=inside))
+    if len(found) < left:
+        return None
+    return np.concatenate([*picked, found])
+
+
+def most(session: Session, part: Part, wanted: Wanted, within: Bool) -> tuple[int, str]:
+    """Return how many copies the best domain of the required level takes, and say so."""
+    wish, count = part.wish, sum(wanted.counts)
+    if wish is None or wish.required == EVERYWHERE:
+        return min(int(wanted.room[within].sum()), count), ""
+    of, size = wish.tree.domain_of(wish.required), wish.tree.size(wish.required)
+    within = within & anchored(wish, part.there)
+    total = summed(of, size, wanted.room, within)
+    level = wish.tree.levels[wish.required].name
+    best = int(np.argmax(total))
+    name = _name(session, wish, best)
+    fit = min(int(total[best]), count)
+    if len(part.there):
+        homes = np.unique(of[part.there])
+        if len(homes) == 1 and homes[0] >= 0:
+            name = _name(session, wish, int(homes[0]))
+            return fit, f"its members are in {level} {name}, which has room for {fit} of {count}"
+    return fit, f"{level} {name} has room for {fit} of {count}" if fit else f"no {level} has room for any of {count}"
+
+
+def _name(session: Session, wish: Wish, domain: int) -> str:
+    names = session.snapshot.nodes.names if wish.required == wish.tree.lowest else wish.tree.names[wish.required]
+    return names[domain]
