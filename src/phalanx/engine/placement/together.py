@@ -65,7 +65,7 @@ class _Search:
     left: int
     tried: int = 0
     placed: list[tuple[Int, Int]] = field(default_factory=list[tuple[Int, Int]])
-    #: Why the first part that found no domain found none.
+    #: Why a part finds no domain, even with all others out of the way.
     failed: Lack | None = None
 
     def part(self, part: Part, within: Bool) -> Iterator[None]:
@@ -79,12 +79,13 @@ class _Search:
         found = False
         for choice in choices(part, wanted, within) if wanted is not None else iter([Choice(EVERYWHERE, within)]):
             found = True
-            jobs = [*(self._inner(child) for child in part.children),
+            # The largest first: it has the least choice.
+            jobs = [*(self._inner(child) for child in sorted(part.children, key=lambda child: -len(child.every))),
                     *(self._group(part.wish, choice, part.there, shape, tasks) for shape, tasks in groups)]  # fmt: skip
             yield from self._all(jobs, choice.inside)
             if self.left <= 0:
                 return
-        if not found and self.failed is None and wanted is not None:
+        if not found and self.failed is None and wanted is not None and not self.placed:
             fit, said = most(self.session, part, wanted, within)
             self.failed = self._lack(part, fit, said)
 
@@ -166,7 +167,7 @@ class _Search:
 
     def lack(self) -> Lack:
         """Return what was lacking where nothing was found."""
-        if self.failed is not None and not self.tried:
+        if self.failed is not None:
             return self.failed
         shape, count = int(self.session.snapshot.tasks.shape[self.unit.tasks[0]]), len(self.unit.tasks)
         said = "no way was found to place all of them as they wish"
