@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from phalanx.engine.kernels.tree_capacity import fewest, parts_needed, summed
-from phalanx.engine.placement.copies import copies
+from phalanx.engine.placement.copies import copies, reaches
 from phalanx.engine.placement.find import find
 from phalanx.engine.placement.wishes import EVERYWHERE, Part, Wish
 from phalanx.engine.policy import Policy
@@ -120,7 +120,7 @@ def fill(
     session: Session, policy: Policy, request: Request, wish: Wish | None, choice: Choice, there: Int
 ) -> Int | None:
     """Return the nodes for all copies of a request inside a domain, as few and as close parts of it as can be."""
-    if wish is None or not policy.by_count:
+    if wish is None or not policy.by_count or (request.count > 1 and reaches(session, policy, request.shape)):
         found = find(session, policy, replace(request, within=choice.inside))
         return found if len(found) == request.count else None
     room = np.minimum(copies(session, policy, request), request.count)

@@ -76,6 +76,8 @@ def find(session: Session, policy: Policy, request: Request) -> Int:
 def fit(session: Session, policy: Policy, request: Request) -> int:
     """Return how many of the request's copies fit."""
     if request.count > 1 and reaches(session, policy, request.shape):
+        if request.within is not None:
+            return len(find(session, policy, request))
         key = ("fit", request, session.view(request))
         return session.once(key, lambda: len(find(session, policy, request)))
     return int(np.minimum(copies(session, policy, request), request.count).sum())

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from phalanx.engine.kernels.spreads import spreads
-from phalanx.engine.placement.copies import copies
+from phalanx.engine.placement.copies import copies, fits_there, reaches
 from phalanx.engine.placement.domains import Choice, choices, fill, most, wanted_by
 from phalanx.engine.placement.find import NO_TASKS, request_of
 from phalanx.engine.placement.wishes import EVERYWHERE, Part, Wish
@@ -115,9 +115,11 @@ class _Search:
             nodes = np.flatnonzero(room)
             if len(nodes) > SPREAD_NODES_MAX:
                 return
+            far = len(tasks) > 1 and reaches(self.session, self.policy, shape)
             for counts in spreads(room[nodes].tolist(), len(tasks)):
                 where = np.repeat(nodes, counts)
-                if first is None or not np.array_equal(np.sort(first), where):
+                tried = first is not None and np.array_equal(np.sort(first), where)
+                if not tried and (not far or fits_there(self.session, self.policy, request, where)):
                     yield from self._put(request, wish, tasks, where)
                 if self.left <= 0:
                     return
