@@ -18,8 +18,8 @@ from phalanx.model.running import RunningTable
 from phalanx.model.sharing import SharedTable
 from phalanx.model.task import Hold, Shape
 from phalanx.model.topology import Domains, domains
-from phalanx.model.volume import TaskVolumes, VolumeTable
 from phalanx.model.tree import USUAL, Level, Tree, tree_of
+from phalanx.model.volume import TaskVolumes, VolumeTable
 
 
 @dataclass(frozen=True, slots=True)
