@@ -51,7 +51,6 @@ def test_a_hard_constraint_of_the_spec_holds_the_pod(spec: dict[str, Any], field
 @pytest.mark.parametrize(
     ("kind", "key", "message"),
     [
-        ("annotations", "scheduling.k8s.io/group-name", "gangs of Volcano are not read by this version"),
         ("annotations", "gang.scheduling.koordinator.sh/name", "gangs of Koordinator are not read by this version"),
         ("annotations", "yunikorn.apache.org/task-group-name", "gangs of YuniKorn are not read by this version"),
         ("annotations", "yunikorn.apache.org/task-groups", "gangs of YuniKorn are not read by this version"),

@@ -11,6 +11,7 @@ from phalanx.dialects import table, unread
 from phalanx.dialects.hami import annotations as hami
 from phalanx.dialects.kai import pods as kai
 from phalanx.dialects.koordinator import parts as koordinator
+from phalanx.dialects.volcano import pods as volcano
 
 PACKAGE = Path(phalanx.__file__).parent
 FOLDERS = ("model", "engine", "world", "sim", "record", "kube")
@@ -28,6 +29,7 @@ GROUPS = {kind.group for row in OWN for kind in row.kinds} - {
 KINDS = {kind.kind for row in OWN for kind in row.kinds} - {"Queue", "Device"}
 PLURALS = {kind.plural for row in OWN for kind in row.kinds} - {"queues", "devices"}
 KEYS = {
+    *volcano.GROUP_NAMES, volcano.GROUP_MINIMUM, volcano.QUEUE, volcano.TASK, volcano.PREEMPTABLE,
     kai.POD_GROUP, kai.SUBGROUP, kai.QUEUE, kai.PREEMPTIBILITY, *unread._ANNOTATIONS, *unread._LABELS,
     hami.USE_TYPE, *hami.HELD, *koordinator.HELD,
 }  # fmt: skip

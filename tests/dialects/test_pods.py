@@ -20,7 +20,7 @@ def document(spec: dict[str, Any] | None = None, status: Any = None, **meta: Any
 
 
 def read_task(spec: dict[str, Any] | None = None, status: Any = None, **meta: Any) -> Task:
-    event = read(document(spec, status, **meta), ["phalanx", "volcano"])
+    event = read(document(spec, status, **meta), ["phalanx", "other"])
     assert isinstance(event, TaskSeen), event
     return event.task
 
@@ -34,13 +34,13 @@ def test_the_smallest_pod_has_kubernetes_defaults() -> None:
 
 def test_everything_a_pod_says_is_there() -> None:
     found = read_task(
-        {"schedulerName": "volcano", "priority": -7, "terminationGracePeriodSeconds": 5},
+        {"schedulerName": "other", "priority": -7, "terminationGracePeriodSeconds": 5},
         {"nominatedNodeName": "n9"},
         namespace="ml", uid="abc", labels={"app": "x"}, creationTimestamp=NOON,
         ownerReferences=[{"kind": "Other", "uid": "o"}, {"kind": "Job", "controller": True, "uid": "j"}],
     )  # fmt: skip
     assert found == Task(
-        uid="abc", namespace="ml", name="p", scheduler="volcano", created=AT_NOON, grace=5.0, owner="j",
+        uid="abc", namespace="ml", name="p", scheduler="other", created=AT_NOON, grace=5.0, owner="j",
         nominated="n9", labels={"app": "x"},
         shape=Shape(requests=(("pods", 1),), scored=(100, 200 * 2**20), priority=-7, namespace="ml"),
     )  # fmt: skip

@@ -170,7 +170,7 @@ def test_a_version_of_the_future_is_refused_and_another_systems_queue_is_nobodys
     later = "scheduling.phalanx.dev/v9"
     allowed = f"found '{later}', allowed is {API}"
     assert read({**WHOLE, "apiVersion": later}, []) == Refused("Queue", "team-a", "apiVersion", allowed, queue=True)
-    assert read({**WHOLE, "apiVersion": "scheduling.volcano.sh/v1beta1"}, []) is None
+    assert read({**WHOLE, "apiVersion": "scheduling.example/v1beta1"}, []) is None
 
 
 @given(st.integers(0, 10**9), st.sampled_from([1, 10, 100, 1000]))

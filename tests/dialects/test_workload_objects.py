@@ -220,7 +220,7 @@ def test_a_version_that_is_not_known_is_refused(kind: str, version: str, allowed
 
 def test_objects_of_other_groups_with_these_names_are_not_ours() -> None:
     assert read({**WORKLOAD, "apiVersion": "kueue.x-k8s.io/v1beta1"}, []) is None
-    assert read({**ALPHA, "apiVersion": "scheduling.volcano.sh/v1beta1"}, []) is None
+    assert read({**ALPHA, "apiVersion": "scheduling.example/v1beta1"}, []) is None
 
 
 @pytest.mark.parametrize("document", [WORKLOAD, ALPHA, BETA, changed(BETA, "spec.priority", "high")])

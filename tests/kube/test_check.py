@@ -135,6 +135,8 @@ def test_an_administrator_on_a_fresh_cluster_sees_a_whole_table_and_nothing_wron
         {GROUPS[plane.version][1]}
         absent   Queue                scheduling.run.ai/v2: not served, and not needed
         absent   PodGroup             scheduling.run.ai/v2alpha2: not served, and not needed
+        absent   Queue                scheduling.volcano.sh/v1beta1: not served, and not needed
+        absent   PodGroup             scheduling.volcano.sh/v1beta1: not served, and not needed
         ok       lease                phalanx-system/phalanx is free: nobody ever held it
         ok       others               nobody else is seen to serve phalanx
         absent   queues               queues.scheduling.phalanx.dev is not defined: everybody shares one queue without bounds

@@ -13,7 +13,7 @@ from phalanx.dialects.core.parts import Asked
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.mistakes import Mistakes
 from phalanx.model.device import DeviceWish
-from phalanx.model.events import Event, GroupsSeen, QueueGone
+from phalanx.model.events import Event, GroupsSeen, QueueGone, QueueSeen
 from phalanx.model.gang import Membership
 from phalanx.model.plan import Reason
 from phalanx.model.reference import Reference
@@ -26,6 +26,18 @@ class QueueName(NamedTuple):
     name: str
     #: None: no field names it, the dialect puts such pods there.
     field: str | None
+
+
+class Members(NamedTuple):
+    """How the pods of a group are."""
+
+    pending: int = 0
+    #: They have a place and have not finished.
+    placed: int = 0
+    #: Of those, the ones whose containers run.
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
 
 
 class Wishes(NamedTuple):
@@ -79,6 +91,14 @@ class Kind:
     qualified: bool = True
     #: What to merge into the status of a group: why its gang waits, or None when it has got its places.
     status: Callable[[GroupsSeen, Reason | None, float], dict[str, Any] | None] | None = None
+    #: What to merge into the status of a group as its pods go on, given why something of it waits; None: nothing.
+    life: Callable[[GroupsSeen, Members, Reason | None, float], dict[str, Any] | None] | None = None
+    #: What to merge into the status of a queue, given what its work has; None: nothing.
+    queue_life: Callable[[QueueSeen, Mapping[str, int]], dict[str, Any] | None] | None = None
+    #: The status is a subresource; otherwise it is written as any other field.
+    status_apart: bool = True
+    #: Whoever schedules for one of these names keeps the status of objects without pods too.
+    schedulers: tuple[str, ...] = ()
 
     @property
     def called(self) -> str:
@@ -104,6 +124,8 @@ class Dialect:
     #: The gang of a pod, by its fields, labels, annotations or owners, given its namespace. One with an `owner` refers
     #: to an object; one without describes the gang itself.
     membership: Callable[[Pod, str, Mistakes], Membership | None] | None = None
+    #: The gang of a pod of which no row says anything.
+    otherwise: Callable[[Pod, str, Mistakes], Membership | None] | None = None
     #: The fields by which a pod refers to objects. A pod that refers to two is held.
     references: Callable[[Pod], Iterable[str]] | None = None
     #: The fields that describe a gang, but not well enough to be compared with the object of a reference.
@@ -139,6 +161,7 @@ class Table:
         #: By kind and `apiVersion`.
         self.versions = {(kind.kind, kind.api_version(version)): version for kind in kinds for version in kind.versions}
         self.memberships = [row.membership for row in rows if row.membership]
+        self.otherwise = [row.otherwise for row in rows if row.otherwise]
         self.references = [row.references for row in rows if row.references]
         self.descriptions = [row.descriptions for row in rows if row.descriptions]
         self.refinements = [row.refine for row in rows if row.refine]

@@ -9,7 +9,6 @@ from phalanx.model.task import Hold
 
 _ANNOTATIONS = {
     "gang.scheduling.koordinator.sh/name": "Koordinator",
-    "scheduling.k8s.io/group-name": "Volcano",
     "yunikorn.apache.org/task-group-name": "YuniKorn",
     "yunikorn.apache.org/task-groups": "YuniKorn",
 }

@@ -11,13 +11,14 @@ from phalanx.kube.event_writer import EventCounts, EventWriter
 from phalanx.kube.events import Events
 from phalanx.kube.feed import Feed
 from phalanx.kube.groups import GroupStatus
+from phalanx.kube.lives import Lives
 from phalanx.kube.log import Log
 from phalanx.kube.placed_events import PlacedEvents, on_nodes
 from phalanx.kube.policy_source import Source, policy_condition
 from phalanx.kube.status import Status
 from phalanx.kube.waiting_events import WaitingEvents
 from phalanx.kube.writes import Write, Writes
-from phalanx.model.plan import Bind, Plan
+from phalanx.model.plan import Bind, Plan, Reason
 from phalanx.world.world import World
 
 #: How often it is looked who must be told again, in seconds.
@@ -42,7 +43,8 @@ class Telling:
         self._waiting = WaitingEvents(world, self.events, clock, self._writer.wake)
         self._placed = PlacedEvents(world, self.events, self._writer.wake)
         self._groups = GroupStatus(world, feed, writes, clock)
-        self._status = Status(world, feed, writes, self._waiting if rate else None, clock, self._groups.tell)
+        self._lives = Lives(world, feed, writes, clock)
+        self._status = Status(world, feed, writes, self._waiting if rate else None, clock, self._tell_group)
         self._writer.join(self._waiting)
         self._writer.join(self._placed)
         self._rate = rate
@@ -63,6 +65,7 @@ class Telling:
             await asyncio.sleep(LOOK)
             if self._fence():
                 self._status.flush()
+                self._lives.flush()
                 self._waiting.renew()
 
     def plan(self, plan: Plan) -> None:
@@ -73,7 +76,11 @@ class Telling:
             gangs.setdefault((bind.gang_key, bind.gang), Counter())[bind.node] += 1
         for (key, gang), nodes in gangs.items():
             self._log.say("decided", gang=gang, pods=nodes.total(), nodes=on_nodes(nodes))
-            self._groups.tell(key, None)
+            self._tell_group(key, None)
+
+    def _tell_group(self, gang_key: str, reason: Reason | None) -> None:
+        self._groups.tell(gang_key, reason)
+        self._lives.tell(gang_key, reason)
 
     def bound(self, bind: Bind) -> None:
         """Say where a pod was put: it was seen there."""

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from phalanx.model.budget import Budget
 from phalanx.model.device import Device
@@ -75,6 +75,8 @@ class GroupsSeen:
     generation: int = 0
     #: None: nobody has written one yet.
     condition: Condition | None = None
+    #: `status` as it was read.
+    status: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True)

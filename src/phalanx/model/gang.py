@@ -99,6 +99,8 @@ class Group:
     queue_field: str = field(default="", compare=False)
     #: A tree; empty: it has none.
     subgroups: tuple[Subgroup, ...] = ()
+    #: Every pod must be in a leaf of the tree; otherwise who is in none counts to the minimum alone.
+    all_in_leaves: bool = True
     #: The priority class that gives the priority, where `priority` is None. A class that is missing gives the value of
     #: the cluster's default class, and without one `priority_absent`.
     priority_class: str | None = None

@@ -24,6 +24,8 @@ class Terms:
     limit: int = UNLIMITED
     #: In thousandths: its part of what others leave idle.
     weight: int = WEIGHT_ONE
+    #: Nobody else may use so much of the parent's, not even while it is idle.
+    reserved: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,12 @@ class Queue:
     borrowing: bool = True
     #: Its work, and that of the queues below it, may be moved to other nodes.
     consolidation: bool = True
+    #: Other queues may reclaim what its work uses beyond what it is entitled to.
+    reclaimable: bool = True
+    #: Why nothing may start in it, or in the queues below it: the field and a sentence. What runs goes on.
+    hold: str | None = None
+    #: Queues that its system has without an object.
+    companions: tuple["Queue", ...] = ()
     #: Seconds; None: its parent's.
     preempt_min_runtime: float | None = None
     reclaim_min_runtime: float | None = None

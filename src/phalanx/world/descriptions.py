@@ -24,7 +24,7 @@ from phalanx.model.gang import Gang
 from phalanx.model.reference import Reference
 from phalanx.model.task import Task
 from phalanx.world.domains import DomainObjects
-from phalanx.world.gangs import assemble, gang_key
+from phalanx.world.gangs import THERE, assemble, gang_key
 from phalanx.world.groups import look_up
 from phalanx.world.links import Links
 from phalanx.world.queue_answers import Said, said_by, slip
@@ -136,6 +136,8 @@ class Descriptions:
         said = said_by(first, labels, group)
         gang = assemble(key, unfinished, said.queue, group)
         hold = objection or gang.hold or slip(said, labels) or queues.objection(said)
+        if hold is None and not any(task.state in THERE for task in unfinished):
+            hold = queues.pause(said)
         return gang if hold is None else replace(gang, hold=hold), said
 
     def _set_groups(self, owner: Reference, seen: GroupsSeen | None) -> None:

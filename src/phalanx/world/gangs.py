@@ -82,7 +82,7 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         priority=_priority(members, group),
         created=group.created if group and group.created is not None else by_age[0].created,
         start_timeout=said.start_timeout,
-        preemptible=group.preemptible if group and group.preemptible is not None else said.preemptible,
+        preemptible=_preemptible(said, members, group),
         topology_required=said.topology_required or (group.topology_required if group else None),
         topology_preferred=said.topology_preferred or (group.topology_preferred if group else None),
         topology=None if group is None or said.topology_required or said.topology_preferred else group.topology,
@@ -92,6 +92,15 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         disrupted_singly=group is None or group.disrupted_singly,
         hold=_disagreement(by_age, group) or (None if group else _unclear(by_age)),
     )
+
+
+def _preemptible(said: Membership, members: Sequence[Task], group: Group | None) -> bool:
+    """Its group's word counts, then its members': one that must not be evicted protects those it works with."""
+    if group is None:
+        return said.preemptible
+    if group.preemptible is not None:
+        return group.preemptible
+    return all(task.membership is None or task.membership.preemptible for task in members)
 
 
 def _priority(members: Sequence[Task], group: Group | None) -> int:
@@ -145,6 +154,8 @@ def _unreachable(members: Sequence[Task]) -> str | None:
 def _disagreement(members: Sequence[Task], group: Group | None) -> str | None:
     """Return what members contradict each other in, naming the pods; they may differ in the minimum alone."""
     for field in SAID_BY_GANG:
+        if field == "preemptible" and group is not None:
+            continue
         text = _contradiction(field, [(getattr(task.membership, field), task) for task in members])
         if text is not None:
             return text

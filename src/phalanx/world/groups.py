@@ -78,7 +78,7 @@ def _prioritised(group: Group, classes: Mapping[str, PriorityClassSeen]) -> Grou
 def _other_subgroup(owner: Reference, members: Sequence[Task], group: Group) -> str | None:
     """Return a sentence if some pod is in no subgroup of a group that has them, or in one that it has not."""
     names = [leaf.name for leaf in leaves(group.subgroups)]
-    for task in members:
+    for task in members if group.all_in_leaves else ():
         said, field = task.membership.subgroup if task.membership else None, _fields(task).subgroup
         if said is None and names:
             return f"{field}: missing on pod {task.full_name}, the leaves of {owner} are {_some(names)}"

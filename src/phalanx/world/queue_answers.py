@@ -20,6 +20,8 @@ class Doors(NamedTuple):
     namespaces: frozenset[str] | None
     #: Only whom the API server asked: it looks at our own label alone.
     granted: bool
+    #: Why nothing may start there now.
+    hold: str | None = None
 
 
 #: A sentence: nobody may.
@@ -64,7 +66,8 @@ def answer(tree: Tree, name: str) -> Answer:
     if row in tree.children:
         leaves = _few(tree.queues[leaf].name for leaf in _leaves(tree, row))
         return f"Queue {name} has queues below it, and pods live in leaves: {leaves}"
-    return Doors(tree.queues[row].namespaces, tree.queues[row].granted)
+    queue = tree.queues[row]
+    return Doors(queue.namespaces, queue.granted, queue.hold)
 
 
 def objection(said: Said, given: Answer) -> str | None:

@@ -57,6 +57,29 @@ def group_sums(group: Int, values: Int, count: int) -> Int:
     return sums
 
 
+def reserves(tree: Tree, resources: tuple[str, ...]) -> Int | None:
+    """Return what each queue has reserved, whether or not it uses it; None: nobody has."""
+    reserved = np.zeros((len(tree.queues), len(resources)), np.int64)
+    column = {name: position for position, name in enumerate(resources)}
+    for row, queue in enumerate(tree.queues):
+        for name, terms in queue.terms.items():
+            reserved[row, column[name]] = terms.reserved
+    return reserved if reserved.any() else None
+
+
+def within_reserves(table: QueueTable, limit: Int, reserved: Int, total: Int) -> Int:
+    """Return the limits, from the top down, without what siblings have reserved of what their parent may have."""
+    real = limit.copy()
+    for depth in range(table.levels):
+        rows = np.arange(table.level(depth).start, table.level(depth).stop)
+        parent = table.parent[rows]
+        sums = group_sums(parent - parent.min(), reserved[rows], int(parent.max() - parent.min()) + 1)
+        others = sums[parent - parent.min()] - reserved[rows]
+        above = np.minimum(real[parent], total) if depth else total
+        real[rows] = np.where(others > 0, np.minimum(limit[rows], np.maximum(above - others, 0)), limit[rows])
+    return real
+
+
 def total_of(values: Int) -> Int:
     """Return [column]: the saturating sums over all rows. No value may be negative."""
     low, high = (values & _LOW).sum(axis=0), (values >> _HALF).sum(axis=0)

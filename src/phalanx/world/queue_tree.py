@@ -4,7 +4,7 @@ A queue that is not in order is set aside with everything below it; everybody el
 say is its parent's.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from phalanx.model.queue import DEFAULT_QUEUE, Queue
@@ -43,6 +43,7 @@ def resolve(queues: Iterable[Queue], refused: Mapping[Reference, str]) -> Tree:
     if not known and not refused:
         return _ordered({DEFAULT_QUEUE.name: DEFAULT_QUEUE}, {DEFAULT_QUEUE.name: 0}, {}, {}, implicit=True)
     chosen, aside = _choose(known)
+    _accompany(chosen, {thing.full_name for thing in refused})
     aside.update(refused)
     unreadable: dict[str, tuple[Reference, str]] = {}
     for thing in sorted(refused, reverse=True):
@@ -63,6 +64,17 @@ def _choose(queues: Iterable[Queue]) -> tuple[dict[str, Queue], dict[Reference, 
         if first is not queue:
             aside[queue.object] = f"metadata.name: {first.object} has this name too and is the older one, so it counts"
     return chosen, aside
+
+
+def _accompany(chosen: dict[str, Queue], unreadable: Collection[str]) -> None:
+    """Add the queues that a system has without an object.
+
+    One whose object cannot be read is still there for the queues below it, but takes no pods itself.
+    """
+    companions = {one.name: one for queue in chosen.values() for one in queue.companions}
+    for name, companion in sorted(companions.items()):
+        if name not in unreadable or companion.parent is None:
+            chosen.setdefault(name, companion)
 
 
 def _depths(
@@ -138,6 +150,7 @@ def _inherit(queue: Queue, parent: Queue) -> Queue:
     return replace(
         queue,
         consolidation=queue.consolidation and parent.consolidation,
+        hold=queue.hold or (f"Queue {parent.name} above it: {parent.hold}" if parent.hold else None),
         placement=queue.placement or parent.placement,
         preempt_min_runtime=_else(queue.preempt_min_runtime, parent.preempt_min_runtime),
         reclaim_min_runtime=_else(queue.reclaim_min_runtime, parent.reclaim_min_runtime),

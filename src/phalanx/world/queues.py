@@ -19,9 +19,9 @@ from phalanx.model.usage import Memory
 from phalanx.world.gangs import gang_key
 from phalanx.world.indexes import subtract
 from phalanx.world.outside import Outside
-from phalanx.world.queue_answers import Answer, Said, answer, objection
+from phalanx.world.queue_answers import Answer, Doors, Said, answer, objection
 from phalanx.world.queue_books import QueueBooks
-from phalanx.world.queue_rows import blank, group_sums, sum_up
+from phalanx.world.queue_rows import blank, group_sums, reserves, sum_up, within_reserves
 from phalanx.world.queue_tree import Tree, resolve
 from phalanx.world.usage import Usage
 
@@ -51,6 +51,8 @@ class Queues:
         self.usage: Usage | None = None
         self.tree: Tree = resolve((), {})
         self.table: QueueTable = blank(self.tree)
+        #: The limits as the objects say them, and what of it is kept from others.
+        self._limit, self._reserved = self.table.limit, reserves(self.tree, self.table.resources)
         self.stale = False
         #: What queues count resources as, and whether that changed.
         self.charges = Charges()
@@ -112,6 +114,7 @@ class Queues:
         old, before = self.table, self._answers
         self.tree = resolve((one.queue for one in self.seen.values()), reasons)
         self.table = blank(self.tree)
+        self._limit, self._reserved = self.table.limit, reserves(self.tree, self.table.resources)
         self._books.open(old, self.table, self.charges)
         self._answers = {name: answer(self.tree, name) for name in self._gangs}
         self._align()
@@ -125,6 +128,11 @@ class Queues:
         if said.queue not in self._answers:
             self._answers[said.queue] = answer(self.tree, said.queue)
         return objection(said, self._answers[said.queue])
+
+    def pause(self, said: Said) -> str | None:
+        """Return why nothing may start in the queue of a gang that may use it; None: it may."""
+        found = self._answers.get(said.queue)
+        return f"Queue {said.queue}: {found.hold}" if isinstance(found, Doors) and found.hold else None
 
     def put(self, key: str, said: Said | None, gang: Gang | None, members: Sequence[Task]) -> str | None:
         """Write one gang into the books, with its unfinished members (none: it is gone); return its queue's name.
@@ -159,10 +167,13 @@ class Queues:
         usage = table.usage
         if self.usage is not None:
             usage = self.usage.sample(now, [queue.name for queue in table.queues], allocated, total)
-        for array in (total, allocated, fixed, requested, usage):
+        limit, reserved = self._limit, self._reserved
+        if reserved is not None:
+            limit = within_reserves(table, limit, reserved, total)
+        for array in (total, allocated, fixed, requested, usage, limit):
             array.flags.writeable = False
         self.table = replace(
-            table, total=total, allocated=allocated, fixed=fixed, requested=requested, usage=usage
+            table, total=total, allocated=allocated, fixed=fixed, requested=requested, usage=usage, limit=limit
         )  # fmt: skip
         return self.table
 
@@ -192,17 +203,18 @@ class Queues:
                 self.usage.load(text, self.seen[thing].queue.name, self.seen[thing].queue.uid)
 
     def report(self) -> list[QueueReport]:
-        """Return every known Queue object as of the last cycle, sorted by name."""
+        """Return every known queue as of the last cycle, sorted by name, those too that need no object."""
         waiting = Counter[str]()
         if self.waiting is not None:
             waiting.update(gang.queue for gang in self.waiting.gangs)
         rows = np.array([[waiting[queue.name]] for queue in self.table.queues], np.int64).reshape(-1, 1)
         pending = sum_up(rows, self.table.parent, self.table.depth, ~self.table.leaf[:, None])[:, 0].tolist()
         found = []
-        for thing in sorted({*self.seen, *self.refused}, key=lambda thing: (thing.full_name, thing)):
-            seen, problem = self.seen.get(thing), self.tree.aside.get(thing)
+        there = {} if self.tree.implicit else {queue.object: queue for queue in self.table.queues}
+        there.update({thing: seen.queue for thing, seen in self.seen.items()})
+        for thing in sorted({*there, *self.refused}, key=lambda thing: (thing.full_name, thing)):
+            queue, problem = there.get(thing), self.tree.aside.get(thing)
             name = thing.full_name
-            queue = seen.queue if seen is not None else None
             if problem is not None:
                 # Who names a queue that is set aside waits for it; of two of one name, for the one that counts.
                 lost = waiting[name] if name in self.tree.missing else 0

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from phalanx.model.events import GroupsSeen
 from phalanx.model.node import Node
+from phalanx.model.reference import Reference
 from phalanx.model.task import Task
 from phalanx.world.world import World
 
@@ -38,6 +39,16 @@ def moved_to(world: World, uid: str) -> str | None:
 def members_of(world: World, gang_key: str) -> list[Task]:
     """Return the members of a gang, sorted by uid."""
     return [world.tasks[uid] for uid in sorted(world.members.get(gang_key, {}))]
+
+
+def groups_of(world: World) -> Mapping[Reference, GroupsSeen]:
+    """Return the objects that describe groups, as they are at any time."""
+    return MappingProxyType(world.groups)
+
+
+def referring_to(world: World, owner: Reference) -> list[Task]:
+    """Return our tasks that refer to an object, finished ones too, sorted by uid."""
+    return [world.tasks[uid] for uid in sorted(world.links.referring.get(owner, {}))]
 
 
 def nominated_of(world: World) -> list[Task]:

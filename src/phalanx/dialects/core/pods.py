@@ -102,7 +102,8 @@ def _membership(pod: pod_objects.Pod, namespace: str, mistakes: Mistakes, table:
         elif said is not None:
             referred = referred or said
     if referred is None:
-        return own
+        others = (ask(pod, namespace, mistakes) for ask in table.otherwise)
+        return own or next((said for said in others if said is not None), None)
     if own is None or own.minimum is None:
         for refine in table.refinements:
             referred = refine(referred, pod, mistakes)

@@ -163,7 +163,9 @@ class Reclaim:
                 yield victim
 
     def _protected(self, session: Session, candidates: Candidates, victim: int, queue: int) -> bool:
-        """A gang's minimum is safe for a while after its start."""
+        """A gang's minimum is safe for a while after its start, and a queue may keep all that its work has."""
+        if not session.snapshot.queues.queues[int(candidates.queue[victim])].reclaimable:
+            return True
         runtime = session.snapshot.queues.queues[queue].reclaim_min_runtime or 0.0
         started = session.residents.started[candidates.gang[victim]]
         return bool(candidates.is_minimum[victim] and session.snapshot.now < started + runtime)

@@ -1,0 +1,120 @@
+"""What becomes of each field of Volcano's objects. The page of the documentation is made from this table.
+
+*honoured*: it does what it does there. *held*: nothing is placed against it, and the reason names it. *ignored*: it
+changes nothing, and why. Whatever is of a wrong type or outside its range is refused with the field's name.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+HONOURED, HELD, IGNORED = ("honoured", "held", "ignored")
+
+
+class Field(NamedTuple):
+    """One field."""
+
+    path: str
+    #: One of the three words.
+    treatment: str
+    text: str
+
+
+def _rows(text: str) -> tuple[Field, ...]:
+    return tuple(Field(*(part.strip() for part in line.split("|", 2))) for line in text.strip().splitlines())
+
+
+_PODS = _rows("""
+annotation scheduling.k8s.io/group-name | honoured | its PodGroup, in its own namespace, under any scheduler name of the policy. Without such an object the gang is held
+annotation scheduling.volcano.sh/group-name | honoured | the same, where the first is absent
+annotation or label volcano.sh/task-spec | honoured | its task, for `minTaskMember`
+annotation scheduling.volcano.sh/queue-name | honoured | its queue, unless it is in a PodGroup, which says it
+annotation or label volcano.sh/preemptable | honoured | `false`: it is not evicted for others, nor is the rest of its gang. In no gang it protects the pod alone
+annotation scheduling.volcano.sh/group-min-member | honoured | of a pod with `schedulerName: volcano` in no PodGroup: how many of its owner's pods start together; else 1. Volcano reads it on the owner; here it belongs on the pods
+annotation scheduling.volcano.sh/group-min-resources | ignored | what pods ask for is known from the pods
+annotation volcano.sh/task-index, job-name, job-namespace, job-version, job-retry-count, template-uid, queue-name | ignored | for Volcano's controllers, which write them
+annotation volcano.sh/network-topology-mode, network-topology-highest-tier | ignored | Volcano's controller copies them into the PodGroup, where `hard` holds
+annotation volcano.sh/task-priority | ignored | tasks of a gang go by age and name
+annotation volcano.sh/cooldown-time, revocable-zone, jdb-min-available, jdb-max-unavailable | ignored | plugins `cdp` and `tdm`; a PodDisruptionBudget is kept
+annotation volcano.sh/numa-topology-policy, resource-strategy-scoring-type | ignored | they prefer nodes
+""")  # noqa: E501 (a table)
+
+_POD_GROUP = _rows("""
+spec.minMember | honoured | so many pods start together or none; 0 or absent: each for itself
+spec.minTaskMember | honoured | so many of each task, as long as `minMember` is at least their sum; smaller, they do not count, as there. Pods of other tasks count to `minMember` alone
+spec.minResources | ignored | what the pods ask for decides. Volcano admits a group by it before there are pods
+spec.queue | honoured | its queue; absent `default`. It overrides what the pods say
+spec.priorityClassName | honoured | the gang's priority; a class that is not there gives the cluster's default class, else 0. The pods' own classes do not count, as there
+spec.networkTopology.mode | held | `hard`, or absent, holds the gang: HyperNodes are not read yet. `soft` only prefers, and is ignored
+spec.networkTopology.highestTierAllowed | held | with the mode
+spec.networkTopology.highestTierName | held | with the mode; beside `highestTierAllowed` it is refused
+spec.subGroupPolicy[].name | ignored | it only names the policy
+spec.subGroupPolicy[].labelSelector | ignored | with `minSubGroups` 0 and no topology nothing follows from it
+spec.subGroupPolicy[].matchLabelKeys | ignored | the same
+spec.subGroupPolicy[].subGroupSize | ignored | the same
+spec.subGroupPolicy[].minSubGroups | held | above 0 it holds the gang
+spec.subGroupPolicy[].networkTopology.mode | held | as that of the group
+spec.subGroupPolicy[].networkTopology.highestTierAllowed | held | with the mode
+spec.subGroupPolicy[].networkTopology.highestTierName | held | with the mode
+metadata.annotations[volcano.sh/preemptable] | honoured | whether its pods may be evicted for others; it overrides theirs
+metadata.creationTimestamp | honoured | the gang's age
+status.phase | honoured | written: see below
+status.conditions[].type | honoured | written: `Unschedulable` while something of it waits, `Scheduled` when nothing does
+status.conditions[].status | honoured | written
+status.conditions[].reason | honoured | written: `NotEnoughResources`, `NotEnoughTasks`
+status.conditions[].message | honoured | written: how many of its pods wait, and why
+status.conditions[].lastTransitionTime | honoured | written
+status.conditions[].transitionID | ignored | it numbers Volcano's sessions
+status.running | honoured | written
+status.succeeded | honoured | written
+status.failed | honoured | written
+""")  # noqa: E501 (a table)
+
+_QUEUE = _rows("""
+spec.weight | honoured | its part of what there is to divide, in every resource
+spec.capability | honoured | the most that it may have of a resource; what is not listed has no bound
+spec.deserved | honoured | what it is entitled to before others' surplus, and takes back; other queues may use it while it is idle
+spec.guarantee.resource | honoured | nobody else may use it, not even while it is idle. Where `deserved` is absent it is that too
+spec.parent | honoured | the queue above; absent `root`. `root` and `default` need no object
+spec.priority | honoured | queues of higher priority go first
+spec.reclaimable | honoured | `false`: other queues take nothing back from it
+spec.affinity.nodeGroupAffinity.requiredDuringSchedulingIgnoredDuringExecution | held | nothing new starts in the queue
+spec.affinity.nodeGroupAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution | held | the same
+spec.affinity.nodeGroupAffinity.preferredDuringSchedulingIgnoredDuringExecution | ignored | it only prefers
+spec.affinity.nodeGroupAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution | ignored | it only prefers
+spec.dequeueStrategy | ignored | Volcano does not read it either; order inside a queue is the policy's
+spec.type | ignored | Volcano does not read it either
+spec.extendClusters[].name | ignored | for Volcano's multi-cluster
+spec.extendClusters[].weight | ignored | the same
+spec.extendClusters[].capacity | ignored | the same
+metadata.annotations[volcano.sh/hierarchy], [volcano.sh/hierarchy-weights] | ignored | the tree is that of `spec.parent`
+status.state | honoured | `Closed`, `Closing` and `Unknown`: what runs goes on, nothing new starts, there and below. Absent, it is written: `Open`
+status.allocated | honoured | written: what its work has, with that of the queues below it
+status.pending | ignored | Volcano counts it in metrics alone
+status.running | ignored | the same
+status.inqueue | ignored | the same
+status.unknown | ignored | the same
+status.completed | ignored | the same
+status.reservation.nodes | ignored | nothing writes it there
+status.reservation.resource | ignored | nothing writes it there
+""")  # noqa: E501 (a table)
+
+FIELDS: Mapping[str, tuple[Field, ...]] = {
+    "Pods": _PODS,
+    "PodGroup `scheduling.volcano.sh/v1beta1`": _POD_GROUP,
+    "Queue `scheduling.volcano.sh/v1beta1`": _QUEUE,
+}
+
+
+def page() -> str:
+    """Return the tables as the documentation has them."""
+    parts = []
+    for title, fields in FIELDS.items():
+        rows = [f"| {_shown(one.path)} | {one.treatment} | {one.text} |" for one in fields]
+        parts.append("\n".join([f"### {title}", "", "| field | | |", "|---|---|---|", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _shown(path: str) -> str:
+    """Quote the names and leave the words around them."""
+    place = next((word for word in ("annotation or label ", "annotation ") if path.startswith(word)), "")
+    return place + ", ".join(f"`{name}`" for name in path.removeprefix(place).split(", "))
