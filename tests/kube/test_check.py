@@ -44,15 +44,15 @@ HOME = ("phalanx-system", "phalanx")
 RIGHTS = needed(Wish())
 DEFINE = "phalanx install --print --crds-only | kubectl apply -f -"
 ADMIT = "install with --admission (the chart: --set admission.enabled=true)"
-_WORKLOADS = "absent   Workload             scheduling.k8s.io/v1alpha1: not served, and not needed"
+_WORKLOADS = "absent   Workload               scheduling.k8s.io/v1alpha1: not served, and not needed"
 _VERSIONS = "scheduling.k8s.io/v1beta1, scheduling.k8s.io/v1alpha3, scheduling.k8s.io/v1alpha2"
 GROUPS = {
     "1.35": (
-        "ok       Workload             read as scheduling.k8s.io/v1alpha1",
-        f"absent   PodGroup             {_VERSIONS}: not served, and not needed",
+        "ok       Workload               read as scheduling.k8s.io/v1alpha1",
+        f"absent   PodGroup               {_VERSIONS}: not served, and not needed",
     ),
-    "1.36": (_WORKLOADS, "ok       PodGroup             read as scheduling.k8s.io/v1alpha2"),
-    "1.37": (_WORKLOADS, "ok       PodGroup             read as scheduling.k8s.io/v1beta1"),
+    "1.36": (_WORKLOADS, "ok       PodGroup               read as scheduling.k8s.io/v1alpha2"),
+    "1.37": (_WORKLOADS, "ok       PodGroup               read as scheduling.k8s.io/v1beta1"),
 }
 
 
@@ -121,30 +121,38 @@ def test_an_administrator_on_a_fresh_cluster_sees_a_whole_table_and_nothing_wron
     assert main(["check", "--kubeconfig", str(plane.kubeconfig), "--port", "0"]) == 0
     version = json.loads(plane.kubectl("get", "--raw", "/version"))["gitVersion"]
     assert capsys.readouterr().out == dedent(f"""\
-        ok       server               {plane.url} is Kubernetes {version}
-        ok       clock                as the API server's
-        ok       identity             admin, in system:masters, system:authenticated
-        ok       rights               all {len(RIGHTS)} that a scheduler needs
-        ok       Node                 read as v1
-        ok       Namespace            read as v1
-        ok       Pod                  read as v1
-        ok       PriorityClass        read as scheduling.k8s.io/v1
-        ok       PodDisruptionBudget  read as policy/v1
-        absent   Queue                scheduling.phalanx.dev/v1alpha1: not served, and not needed
+        ok       server                 {plane.url} is Kubernetes {version}
+        ok       clock                  as the API server's
+        ok       identity               admin, in system:masters, system:authenticated
+        ok       rights                 all {len(RIGHTS)} that a scheduler needs
+        ok       Node                   read as v1
+        ok       Namespace              read as v1
+        ok       Pod                    read as v1
+        ok       PriorityClass          read as scheduling.k8s.io/v1
+        ok       PodDisruptionBudget    read as policy/v1
+        ok       PersistentVolumeClaim  read as v1
+        ok       PersistentVolume       read as v1
+        ok       StorageClass           read as storage.k8s.io/v1
+        ok       CSINode                read as storage.k8s.io/v1
+        ok       CSIDriver              read as storage.k8s.io/v1
+        ok       CSIStorageCapacity     read as storage.k8s.io/v1
+        ok       VolumeAttachment       read as storage.k8s.io/v1
+        absent   Queue                  scheduling.phalanx.dev/v1alpha1: not served, and not needed
         {GROUPS[plane.version][0]}
         {GROUPS[plane.version][1]}
-        absent   Queue                scheduling.run.ai/v2: not served, and not needed
-        absent   PodGroup             scheduling.run.ai/v2alpha2: not served, and not needed
-        absent   Queue                scheduling.volcano.sh/v1beta1: not served, and not needed
-        absent   PodGroup             scheduling.volcano.sh/v1beta1: not served, and not needed
-        ok       lease                phalanx-system/phalanx is free: nobody ever held it
-        ok       others               nobody else is seen to serve phalanx
-        absent   queues               queues.scheduling.phalanx.dev is not defined: everybody shares one queue without bounds
-                                      to have it: {DEFINE}
-        absent   admission            no policies: typing errors are told after an object was accepted, not before
-                                      to have it: {ADMIT}
-        ok       policy               default: schedules pods whose schedulerName is phalanx
-        ok       port                 127.0.0.1, any free port: free, for /healthz, /readyz, /metrics
+        absent   Queue                  scheduling.run.ai/v2: not served, and not needed
+        absent   PodGroup               scheduling.run.ai/v2alpha2: not served, and not needed
+        absent   Topology               kai.scheduler/v1alpha1: not served, and not needed
+        absent   Queue                  scheduling.volcano.sh/v1beta1: not served, and not needed
+        absent   PodGroup               scheduling.volcano.sh/v1beta1: not served, and not needed
+        ok       lease                  phalanx-system/phalanx is free: nobody ever held it
+        ok       others                 nobody else is seen to serve phalanx
+        absent   queues                 queues.scheduling.phalanx.dev is not defined: everybody shares one queue without bounds
+                                        to have it: {DEFINE}
+        absent   admission              no policies: typing errors are told after an object was accepted, not before
+                                        to have it: {ADMIT}
+        ok       policy                 default: schedules pods whose schedulerName is phalanx
+        ok       port                   127.0.0.1, any free port: free, for /healthz, /readyz, /metrics
 
         phalanx run works here.
     """)  # noqa: E501 (a table)

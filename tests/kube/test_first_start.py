@@ -20,8 +20,8 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: almost}
 rules:
-  - {apiGroups: ["", scheduling.k8s.io, scheduling.phalanx.dev, scheduling.run.ai, scheduling.volcano.sh, policy],
-     resources: ["*"], verbs: [get, list, watch, patch, update]}
+  - {apiGroups: ["", scheduling.k8s.io, scheduling.phalanx.dev, scheduling.run.ai, scheduling.volcano.sh, kai.scheduler,
+     policy], resources: ["*"], verbs: [get, list, watch, patch, update]}
   - {apiGroups: [""], resources: [pods/binding, pods/eviction], verbs: [create]}
   - {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]}
   - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}

@@ -292,6 +292,7 @@ CLUSTER = {
     "get queues.scheduling.phalanx.dev", "list queues.scheduling.phalanx.dev", "watch queues.scheduling.phalanx.dev",
     "get queues.scheduling.run.ai", "list queues.scheduling.run.ai", "watch queues.scheduling.run.ai",
     "get podgroups.scheduling.run.ai", "list podgroups.scheduling.run.ai", "watch podgroups.scheduling.run.ai",
+    "get topologies.kai.scheduler", "list topologies.kai.scheduler", "watch topologies.kai.scheduler",
     "get queues.scheduling.volcano.sh", "list queues.scheduling.volcano.sh", "watch queues.scheduling.volcano.sh",
     "get podgroups.scheduling.volcano.sh", "list podgroups.scheduling.volcano.sh",
     "watch podgroups.scheduling.volcano.sh", "patch podgroups.scheduling.volcano.sh",

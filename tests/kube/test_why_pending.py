@@ -30,8 +30,8 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: mute}
 rules:
-  - {apiGroups: ["", scheduling.k8s.io, scheduling.phalanx.dev, scheduling.run.ai, scheduling.volcano.sh, policy],
-     resources: ["*"], verbs: [get, list, watch, patch, update]}
+  - {apiGroups: ["", scheduling.k8s.io, scheduling.phalanx.dev, scheduling.run.ai, scheduling.volcano.sh, kai.scheduler,
+     policy], resources: ["*"], verbs: [get, list, watch, patch, update]}
   - {apiGroups: [""], resources: [pods/binding, pods/eviction], verbs: [create]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
