@@ -117,6 +117,8 @@ def test_json_has_every_key_of_the_contract(capsys: pytest.CaptureFixture[str], 
                 "requested": {}, "pending": 1, "problem": None,
             }
         ],
+        "topology": {"levels": [{"name": "node", "label": "kubernetes.io/hostname"}], "remarks": []},
+        "gangs": [],
         "refused": [],
     }  # fmt: skip
     assert pair == {"step": "wait", "gang": "ml/pair", "missing": 2, "code": "full"}

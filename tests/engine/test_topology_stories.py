@@ -31,7 +31,7 @@ def test_a_required_rack_is_the_tightest_that_holds_all() -> None:
 def test_a_gang_that_no_rack_will_ever_hold_is_told_the_best_one() -> None:
     check(
         given=RACKS + "gang g members=4 gpu=8 topology-required=rack",
-        expect="wait g 4 never: 4 needed in one rack: rack b has room for 3 of 4; no more fit into an empty one",
+        expect="wait g 4 never: 4 needed in one rack: rack b has room for 3 of 4; empty, the best would hold 3",
     )
 
 
@@ -162,7 +162,7 @@ def test_nodes_without_the_label_are_in_no_domain() -> None:
             node n5      gpu=8 {RACK}=a
             gang g members=2 gpu=8 topology-required=rack
         """,
-        expect="wait g 2 never: 2 needed in one rack: rack a has room for 1 of 2; no more fit into an empty one",
+        expect="wait g 2 never: 2 needed in one rack: rack a has room for 1 of 2; empty, the best would hold 1",
     )
 
 

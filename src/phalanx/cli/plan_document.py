@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from phalanx.cli.closeness_report import gangs_document
 from phalanx.cli.queue_accounts import Accounts, accounts, gangs_of, without_queues
 from phalanx.engine.policy import Policy
 from phalanx.model.events import Refused
@@ -46,8 +47,7 @@ def timestamp(now: float) -> str:
 def document(planned: Planned) -> dict[str, Any]:
     """Return everything as plain values; every key is always there."""
     world = planned.world
-    tasks = sorted((task for task in tasks_of(world).values() if task.state in _STATES), key=_by_name)
-    gangs = gangs_of(world, tasks)
+    tasks, gangs = known(planned)
     return {
         "cycles": [
             {"cycle": number, "now": timestamp(plan.now), "steps": plan.json()}
@@ -55,11 +55,18 @@ def document(planned: Planned) -> dict[str, Any]:
         ],
         "pods": [_pod(world, task, gangs.get(gang_key(task)) if task.ours else None) for task in tasks],
         "queues": _queues(planned.accounts(), tasks, gangs),
+        **gangs_document(world, planned.policy, tasks, gangs),
         "refused": [
             {"object": str(one.object), "field": one.field or None, "message": one.message, "source": source}
             for one, source in planned.refused
         ],
     }
+
+
+def known(planned: Planned) -> tuple[list[Task], Mapping[str, Gang]]:
+    """Return the unfinished tasks after the last cycle, by name, and their gangs by key."""
+    tasks = sorted((task for task in tasks_of(planned.world).values() if task.state in _STATES), key=_by_name)
+    return tasks, gangs_of(planned.world, tasks)
 
 
 def _by_name(task: Task) -> tuple[str, str, str]:

@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from phalanx.cli.closeness_report import gang_lines
 from phalanx.cli.lines import Line
 from phalanx.cli.output import counted, safe
-from phalanx.cli.plan_document import Planned, timestamp
+from phalanx.cli.plan_document import Planned, known, timestamp
 from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release, Step, Wait
 from phalanx.world.views import nodes_of, tasks_of
 
@@ -38,6 +39,8 @@ def lines(planned: Planned) -> list[Line]:
         said = now if now != before else [("  as in the cycle before", "")]
         found += [(f"cycle {number}{_time(planned, plan)}", "cycle"), *(said or [("  nothing to do", "")]), ("", "")]
         before = now
+    close = gang_lines(planned.world, planned.policy, *known(planned))
+    found += [(f"  {one}", "") for one in close] + ([("", "")] if close else [])
     if planned.refused:
         found += [(f"refused {safe(str(one))} ({safe(source)})", "refused") for one, source in planned.refused]
         found.append(("", ""))

@@ -68,15 +68,17 @@ def _apart(
     if wish is not None and wish.required != EVERYWHERE:
         of_node, size = wish.tree.domain_of(wish.required), wish.tree.size(wish.required)
         most = np.minimum(ceiling(session, policy, lack.shape), lack.own)
-        enough = bool((summed(of_node, size, most, np.ones(nodes, np.bool_)) >= lack.own).any())
+        best = int(summed(of_node, size, most, np.ones(nodes, np.bool_)).max(initial=0))
+        enough = best >= lack.own
         where = f"in one {wish.tree.levels[wish.required].name}"
     else:
-        where = "together"
+        where, best = "together", 0
+        enough = True
     who = f" of subgroup {lack.part}" if lack.part else ""
     text = f"{lack.wanted} needed{who} {where}: {lack.domain}"
     why = ", ".join(f"{refusal.nodes} {refusal.text}" for refusal in refusals)
     text += f" ({len(refusals) and sum(refusal.nodes for refusal in refusals)}/{nodes} nodes: {why})" if why else ""
-    text += "" if enough else "; no more fit into an empty one" if wish is not None else ""
+    text += "" if enough else f"; empty, the best would hold {best}"
     code = Code.FULL if enough and not lack.too_much else Code.NEVER
     return Reason(code, text, lack.wanted, lack.fit, nodes, tuple(refusals))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from phalanx.engine.kernels.tree_capacity import fewest, parts_needed, summed
+from phalanx.engine.kernels.tree_capacity import Fill, fewest, parts_needed, summed
 from phalanx.engine.placement.copies import copies, reaches
 from phalanx.engine.placement.find import find
 from phalanx.engine.placement.wishes import EVERYWHERE, Part, Wish
@@ -18,6 +18,7 @@ from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
 from phalanx.model.axis import Bool, Int
+from phalanx.model.tree import NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +131,14 @@ def fill(
     # A loop over levels, which are few; of each, one part at most is looked into.
     for level in range(choice.level + 1, wish.bottom + 1):
         of, size = wish.tree.domain_of(level), wish.tree.size(level)
-        # Nodes without the label are a part of their own, the last one.
-        of = np.where(of < 0, size, of)
-        capacity = summed(of, size + 1, np.minimum(room, left), inside)
-        use = fewest(capacity, left, np.bincount(of[there], minlength=size + 1))
+        capacity = summed(of, size, np.minimum(room, left), inside)
+        there_are = int(capacity.sum())
+        # Nodes without the label come last.
+        use = (
+            Fill(np.arange(size), NONE, left - there_are)
+            if there_are < left
+            else fewest(capacity, left, np.bincount(of[there][of[there] >= 0], minlength=size))
+        )
         if len(use.whole):
             full = np.zeros(size + 1, np.bool_)
             full[use.whole] = True

@@ -1,0 +1,97 @@
+"""On small trees every way is tried: where there is one, a place is found, and it is as close as is documented."""
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from phalanx.model.plan import Bind
+from phalanx.testing.policies import policy_with
+from phalanx.testing.scenario import plan
+from tests.oracles.domains import Member, Place, Problem, fewest, ways
+
+#: Enough for every way on so small a tree.
+POLICY = policy_with("node_ready", "resource_fit", "gang")
+LEVELS = ("zone", "rack")
+
+
+@st.composite
+def places(draw: st.DrawFn, *, whole: bool = False) -> list[Place]:
+    """At most twelve nodes in at most two zones, of at most three racks each. Some are in no rack, unless `whole`."""
+    found = []
+    for _ in range(draw(st.integers(1, 12))):
+        zone, rack = draw(st.sampled_from(["a", "b"])), draw(st.sampled_from(["1", "2", "3"]))
+        domains = {"zone": zone, "rack": f"{zone}/{rack}"}
+        if not whole and draw(st.integers(0, 9)) == 0:
+            del domains["rack"]
+        found.append(Place(draw(st.sampled_from([1, 2, 3, 4, 8])), domains))
+    return found
+
+
+@st.composite
+def problems(draw: st.DrawFn, *, several: bool) -> Problem:
+    """A gang of one shape, or (`several`) of several shapes and subgroups."""
+    required = {}
+    level = draw(st.sampled_from([None, *LEVELS]))
+    if level is not None:
+        required[""] = level
+    if not several:
+        members = [Member(draw(st.integers(1, 4)))] * draw(st.integers(1, 9))
+        return Problem(draw(places(whole=draw(st.booleans()))), members, required)
+    members = list[Member]()
+    for part in draw(st.lists(st.sampled_from(["one", "two", "three"]), min_size=1, max_size=3, unique=True)):
+        level = draw(st.sampled_from([None, *LEVELS]))
+        if level is not None:
+            required[part] = level
+        for gpus in draw(st.lists(st.integers(1, 5), min_size=1, max_size=3)):
+            members.append(Member(gpus, part))
+    return Problem(draw(places()), members, required)
+
+
+def scenario(problem: Problem, preferred: str = "") -> str:
+    """Write a problem down."""
+    lines = []
+    for at, place in enumerate(problem.places):
+        labels = (f" label:topology.kubernetes.io/{key}={name[-1]}" for key, name in place.domains.items())
+        lines.append(f"node n{at:02} gpu={place.gpus}{''.join(labels)}")
+    wish = f" topology-required={problem.required['']}" if "" in problem.required else ""
+    wish += f" topology-preferred={preferred}" if preferred else ""
+    for member in problem.members:
+        name, own = member.subgroup, sum(one.subgroup == member.subgroup for one in problem.members)
+        part = f" subgroup={name} subgroup-minimum={own}" if name else ""
+        part += f" subgroup-topology-required={problem.required[name]}" if name and name in problem.required else ""
+        lines.append(f"gang g members=1 minimum={len(problem.members)} gpu={member.gpus}{wish}{part}")
+    return "\n".join(lines)
+
+
+def placed(problem: Problem, preferred: str = "") -> list[int] | None:
+    """Return the place of each bound task; None: the gang waits."""
+    steps = plan(scenario(problem, preferred), POLICY).steps
+    binds = [step for step in steps if isinstance(step, Bind)]
+    assert len(binds) in {0, len(problem.members)}
+    return [int(bind.node.removeprefix("n")) for bind in binds] or None
+
+
+@settings(max_examples=150)
+@given(problems(several=True))
+def test_a_gang_of_parts_is_placed_whenever_there_is_a_way(problem: Problem) -> None:
+    """That the places keep the wishes is asked of every plan (`engine/invariants.py`)."""
+    assert (placed(problem) is not None) == (next(ways(problem), None) is not None)
+
+
+@settings(max_examples=150)
+@given(problems(several=False))
+def test_equal_tasks_are_placed_whenever_there_is_a_way(problem: Problem) -> None:
+    assert (placed(problem) is not None) == (next(ways(problem), None) is not None)
+
+
+@settings(max_examples=150)
+@given(problems(several=False))
+def test_equal_tasks_that_prefer_a_rack_are_in_as_few_as_can_be(problem: Problem) -> None:
+    """One more than the fewest at most: a zone that holds all is preferred to two racks of different zones."""
+    assume(all("rack" in place.domains for place in problem.places))
+    where = placed(problem, "rack")
+    if where is None:
+        return
+    racks = len({problem.places[at].domains["rack"] for at in where})
+    best = fewest(problem, "rack")
+    assert best is not None
+    assert racks <= best + 1

@@ -1,0 +1,85 @@
+"""Every way to place a gang with wishes, tried one by one: who finds none may say that there is none."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """A node: its GPUs, and its domain of each level."""
+
+    gpus: int
+    domains: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A task: its GPUs and its subgroup."""
+
+    gpus: int
+    subgroup: str = ""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A gang, and the level that it and each of its subgroups requires (none: absent)."""
+
+    places: Sequence[Place]
+    members: Sequence[Member]
+    required: Mapping[str, str]
+
+
+class _Search:
+    """Places member after member, those that are equal in the order of the places."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._free = [place.gpus for place in problem.places]
+        members = problem.members
+        self._order = sorted(range(len(members)), key=lambda at: (members[at].subgroup, -members[at].gpus))
+        self._chosen: list[int] = []
+        self._homes: dict[str, list[str]] = {}
+
+    def ways(self) -> Iterator[list[int]]:
+        problem, depth = self._problem, len(self._chosen)
+        if depth == len(self._order):
+            where = dict(zip(self._order, self._chosen, strict=True))
+            yield [where[at] for at in range(depth)]
+            return
+        member = problem.members[self._order[depth]]
+        twin = depth > 0 and problem.members[self._order[depth - 1]] == member
+        for at in range(self._chosen[-1] if twin else 0, len(problem.places)):
+            if self._fits(member, at):
+                parts = {"", member.subgroup} & problem.required.keys()
+                for part in parts:
+                    home = problem.places[at].domains[problem.required[part]]
+                    self._homes.setdefault(part, []).append(home)
+                self._free[at] -= member.gpus
+                self._chosen.append(at)
+                yield from self.ways()
+                self._chosen.pop()
+                self._free[at] += member.gpus
+                for part in parts:
+                    self._homes[part].pop()
+
+    def _fits(self, member: Member, at: int) -> bool:
+        domains = self._problem.places[at].domains
+        for part in {"", member.subgroup} & self._problem.required.keys():
+            level = self._problem.required[part]
+            if level not in domains or any(home != domains[level] for home in self._homes.get(part, ())):
+                return False
+        return self._free[at] >= member.gpus
+
+
+def ways(problem: Problem) -> Iterator[list[int]]:
+    """Yield every assignment of members to places that keeps the wishes."""
+    return _Search(problem).ways()
+
+
+def fewest(problem: Problem, level: str) -> int | None:
+    """Return the least number of domains of a level in which the gang can be; None: in none.
+
+    All nodes that are in no domain of the level count as one.
+    """
+    found = ({problem.places[at].domains.get(level, "none") for at in way} for way in ways(problem))
+    return min(map(len, found), default=None)
