@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from phalanx.engine.kernels.tree_capacity import summed
-from phalanx.engine.placement.copies import readings, room_of
+from phalanx.engine.placement.copies import copies, readings, room_of
 from phalanx.engine.placement.find import request_of
 from phalanx.engine.placement.wishes import EVERYWHERE, wish_of
 from phalanx.engine.plugin import UNLIMITED, Filter
@@ -43,7 +43,8 @@ def _explain(session: Session, policy: Policy, gang: int, request: Request, lack
             refusals += [Refusals(plugin.name, count, text) for count, text in counted]
         total = int(np.minimum(free, lack.own).sum())
         tightest = min(tightest or (total, plugin), (total, plugin), key=lambda pair: pair[0])
-    could = int(np.minimum(ceiling(session, policy, request.shape), lack.own).sum())
+    tightest = _tightest_caps(session, policy, replace(request, count=lack.own), tightest)
+    could = _could(session, policy, request.shape, lack.own)
     # Never is said only where it can be proven: this shape alone would not fit if nobody else were there.
     code = Code.FULL if could >= lack.own else Code.NEVER
     if lack.domain:
@@ -81,6 +82,29 @@ def _apart(
     text += "" if enough else f"; empty, the best would hold {best}"
     code = Code.FULL if enough and not lack.too_much else Code.NEVER
     return Reason(code, text, lack.wanted, lack.fit, nodes, tuple(refusals))
+
+
+def _tightest_caps(
+    session: Session, policy: Policy, request: Request, tightest: tuple[int, Filter] | None
+) -> tuple[int, Filter] | None:
+    """Return the filter that bounds the copies most, where some count per domain."""
+    for plugin in policy.filters if request.count > 1 else ():
+        for caps in plugin.caps(session, request) if plugin.reach != "node" else ():
+            total = caps.holds(copies(session, policy, request), request.count)
+            if tightest is None or total < tightest[0]:
+                tightest = total, plugin
+    return tightest
+
+
+def _could(session: Session, policy: Policy, shape: int, count: int) -> int:
+    """Return how many of so many copies would fit if nobody else were there, as far as the filters can say."""
+    room = ceiling(session, policy, shape)
+    total = int(np.minimum(room, count).sum())
+    for plugin in policy.reaching if count > 1 else ():
+        empty = getattr(plugin, "empty", None)
+        every = empty(session, Request(shape, count)) if empty is not None else ()
+        total = min([total, *(caps.holds(room, count) for caps in every)])
+    return total
 
 
 def ceiling(session: Session, policy: Policy, shape: int) -> Int:

@@ -98,18 +98,49 @@ class PodTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class Repulsion:
-    """Required anti-affinity of a pod on a node: keeps matching pods out of its domain of this node label."""
+class Liking:
+    """Pods that a pod would like to be near, or (below zero) not."""
+
+    weight: int
+    term: PodTerm
+
+
+@dataclass(frozen=True, slots=True)
+class PodRule:
+    """A term with its namespaces looked up: which pods it means, counted per value of a node label."""
 
     topology_key: str
-    selector: LabelSelector
+    #: None: it means nobody.
+    selector: LabelSelector | None
     #: The namespaces it looks at; None: all of them.
     namespaces: frozenset[str] | None
 
-    def repels(self, namespace: str, labels: Mapping[str, str]) -> bool:
-        """Tell whether it keeps out a pod of this namespace with these labels."""
-        meant = self.namespaces is None or namespace in self.namespaces
-        return meant and self.selector.matches(labels)
+    def means(self, namespace: str, labels: Mapping[str, str]) -> bool:
+        """Tell whether it means a pod of this namespace with these labels."""
+        here = self.namespaces is None or namespace in self.namespaces
+        return here and self.selector is not None and self.selector.matches(labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A topology spread constraint: pods of its own namespace are spread evenly over the values of a node label."""
+
+    topology_key: str
+    #: How many more than the domain that has least any other may have.
+    max_skew: int
+    #: Which pods count. None: nobody.
+    selector: LabelSelector | None
+    #: A place against it is none; else it is only a worse one.
+    hard: bool = True
+    #: With fewer domains, the least counts as nothing.
+    min_domains: int = 1
+    #: Which nodes make domains: those that the pod's node selector and affinity allow; and those that it tolerates.
+    honours_affinity: bool = True
+    honours_taints: bool = False
+
+    def counts(self, labels: Mapping[str, str]) -> bool:
+        """Tell whether a pod with these labels counts. An empty selector counts nobody, as in kube-scheduler."""
+        return self.selector is not None and bool(self.selector.requirements) and self.selector.matches(labels)
 
 
 @dataclass(frozen=True, slots=True, order=True)

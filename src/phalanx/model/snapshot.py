@@ -6,6 +6,7 @@ Rows are sorted by name, so the first of two equal answers is the same on every 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from phalanx.model.axis import Axis, Bool, Float, Int
 from phalanx.model.device import NO_DEVICES, DeviceTable
@@ -207,3 +208,5 @@ class Snapshot:
     volumes: VolumeTable | None = None
     #: Objects that list the levels of a tree, as keys of labels of nodes from the top.
     topologies: Mapping[Reference, tuple[str, ...]] = field(default_factory=dict[Reference, tuple[str, ...]])
+    #: What was worked out of the shapes, and of the names, labels and taints of nodes. Handed on while these stay.
+    derived: dict[object, Any] = field(default_factory=dict[object, Any], repr=False, compare=False)

@@ -7,7 +7,7 @@ from enum import Enum
 from phalanx.model.device import DeviceWish
 from phalanx.model.gang import Membership
 from phalanx.model.image import ImageWish
-from phalanx.model.selectors import HostPort, NodeTerm, PodTerm, Preference, Repulsion, Toleration
+from phalanx.model.selectors import HostPort, Liking, NodeTerm, PodRule, PodTerm, Preference, Spread, Toleration
 from phalanx.model.sharing import RESOURCE, Part
 from phalanx.model.volume import Mount, Needs
 
@@ -58,7 +58,12 @@ class Shape:
     #: What its node must declare that it can do, sorted.
     features: tuple[str, ...] = ()
     #: Required anti-affinity: keeps matching pods out of its domains while it is on a node.
-    repels: tuple[Repulsion, ...] = ()
+    repels: tuple[PodRule, ...] = ()
+    #: Required affinity: in each of its domains there must be a pod that all these rules mean.
+    attracts: tuple[PodRule, ...] = ()
+    #: Preferred affinity, and (below zero) anti-affinity.
+    likes: tuple[tuple[int, PodRule], ...] = ()
+    spreads: tuple[Spread, ...] = ()
     #: The images that it starts from; None: nobody looks at them.
     images: ImageWish | None = None
     #: Which devices serve it; None: any of the resource that it asks for.
@@ -115,8 +120,11 @@ class Task:
     nominated: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     images: ImageWish | None = None
-    #: Required anti-affinity as it is written. Its shape in a snapshot has it with the namespaces looked up.
+    #: What it says of other pods as it is written. Its shape in a snapshot has it with the namespaces looked up.
     repels: tuple[PodTerm, ...] = ()
+    attracts: tuple[PodTerm, ...] = ()
+    likes: tuple[Liking, ...] = ()
+    spreads: tuple[Spread, ...] = ()
     queue: str | None = None
     #: The field that names the queue; None: no field does, the pod's own system puts it there.
     queue_field: str | None = None
@@ -141,6 +149,11 @@ class Task:
     def full_name(self) -> str:
         """Return `namespace/name`, as every output shows it."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def looks_around(self) -> bool:
+        """Tell whether it says something of other pods."""
+        return bool(self.repels or self.attracts or self.likes or self.spreads)
 
     @property
     def controlled(self) -> bool:

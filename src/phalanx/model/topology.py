@@ -10,6 +10,9 @@ import numpy as np
 
 from phalanx.model.axis import Int
 
+#: The node label of which every node has a value of its own.
+HOSTNAME = "kubernetes.io/hostname"
+
 
 @dataclass(frozen=True, slots=True)
 class Domains:

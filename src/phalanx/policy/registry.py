@@ -26,6 +26,7 @@ from phalanx.engine.plugins.mixed_devices import MixedDevices
 from phalanx.engine.plugins.node_affinity import NodeAffinity
 from phalanx.engine.plugins.node_ready import NodeReady
 from phalanx.engine.plugins.patience import Patience
+from phalanx.engine.plugins.pod_affinity import PodAffinity
 from phalanx.engine.plugins.pod_anti_affinity import PodAntiAffinity
 from phalanx.engine.plugins.priority import Priority
 from phalanx.engine.plugins.quota import Quota
@@ -33,6 +34,7 @@ from phalanx.engine.plugins.resource_fit import ResourceFit
 from phalanx.engine.plugins.scarce_resources import ScarceResources
 from phalanx.engine.plugins.shared_devices import SharedDevices
 from phalanx.engine.plugins.taints import Taints
+from phalanx.engine.plugins.topology_spread import TopologySpread
 from phalanx.engine.plugins.volume_binding import VolumeBinding
 from phalanx.engine.plugins.volume_conflicts import VolumeConflicts
 from phalanx.engine.plugins.volume_limits import VolumeLimits
@@ -49,9 +51,9 @@ if TYPE_CHECKING:
 GROUP = "phalanx.plugins"
 
 _BUILT_IN: tuple[type[Plugin], ...] = (
-    NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, PodAntiAffinity, VolumeBinding,
-    VolumeConflicts, VolumeLimits, HostPorts, ResourceFit, MixedDevices, SharedDevices, ScarceResources,
-    BalancedAllocation, ImageLocality, Ageing, Gang, Quota, Fairness, Patience, Priority, Arrival,
+    NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, PodAntiAffinity, PodAffinity,
+    TopologySpread, VolumeBinding, VolumeConflicts, VolumeLimits, HostPorts, ResourceFit, MixedDevices, SharedDevices,
+    ScarceResources, BalancedAllocation, ImageLocality, Ageing, Gang, Quota, Fairness, Patience, Priority, Arrival,
 )  # fmt: skip
 
 PLUGINS: Mapping[str, type[Plugin]] = {plugin.name: plugin for plugin in _BUILT_IN}

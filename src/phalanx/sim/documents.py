@@ -9,6 +9,7 @@ from typing import Any
 from phalanx.model.axis import GPU, is_extended
 from phalanx.model.keys import CORDONED_DEVICES
 from phalanx.sim.lines import BudgetLine, NodeLine, PodLine, QueueLine
+from phalanx.sim.neighbour_words import affinity, constraints
 
 PODS_PER_NODE = "110"
 
@@ -155,6 +156,10 @@ def _spec(pod: PodLine, scheduler: str) -> dict[str, Any]:
         "nodeSelector": dict(pod.select),
         "tolerations": [_toleration(*parts) for parts in pod.tolerate],
     }
+    if pod.repels or pod.attracts or pod.likes or pod.dislikes:
+        spec["affinity"] = affinity(pod.label, pod.repels, pod.attracts, pod.likes, pod.dislikes)
+    if pod.spread or pod.spread_softly:
+        spec["topologySpreadConstraints"] = constraints(pod.label, pod.spread, pod.spread_softly)
     if pod.preempts is False:
         spec["preemptionPolicy"] = "Never"
     return spec if pod.on is None else {**spec, "nodeName": pod.on}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from phalanx.sim.neighbour_words import Near
 from phalanx.sim.words import Runtime
 
 
@@ -103,6 +104,13 @@ class PodLine:
     gpu_devices: str | None = None
     #: Of pods that run: the ids of the devices that they share, one after the other.
     gpu_group: str | None = None
+    #: What it says of other pods, by node label.
+    repels: tuple[Near, ...] = ()
+    attracts: tuple[Near, ...] = ()
+    likes: tuple[Near, ...] = ()
+    dislikes: tuple[Near, ...] = ()
+    spread: tuple[Near, ...] = ()
+    spread_softly: tuple[Near, ...] = ()
     controlled: bool = False
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from phalanx.model.axis import GPU, MEMORY
 from phalanx.sim.duration import seconds
+from phalanx.sim.neighbour_words import near, spread
 
 Reader: TypeAlias = Callable[[str], Any]
 
@@ -122,6 +123,7 @@ _POD: dict[str, Reader] = {
     "namespace": name, "scheduler": name, "queue": name, "patience": seconds, "preemptible": truth,
     "movable": truth, "preempts": truth, "gpu-model": str, "gpu-memory-minimum": str,
     "gpu-fraction": str, "gpu-memory": str, "gpu-devices": str, "gpu-group": str,
+    "repels": near, "attracts": near, "likes": near, "dislikes": near, "spread": spread, "spread-softly": spread,
 }  # fmt: skip
 _GANG: dict[str, Reader] = {
     "members": count(1), "minimum": count(1), "maximum": count(1), "subgroup": name,

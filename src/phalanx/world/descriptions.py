@@ -27,6 +27,7 @@ from phalanx.world.domains import DomainObjects
 from phalanx.world.gangs import THERE, assemble, gang_key
 from phalanx.world.groups import look_up
 from phalanx.world.links import Links
+from phalanx.world.neighbours import terms_of
 from phalanx.world.queue_answers import Said, said_by, slip
 from phalanx.world.queues import Queues
 
@@ -98,11 +99,12 @@ class Descriptions:
             self.namespaces.pop(name, None)
         else:
             self.namespaces[name] = labels
-        for uid in self._links.repelling:
+        for uid in self._links.looking:
             task = self._tasks[uid]
-            if any(term.namespace_selector for term in task.repels):
+            if any(term.namespace_selector for term in terms_of(task)):
                 self._changed.add(gang_key(task))
-                yield task.node or ""
+                for node in {task.node, task.nominated} - {None}:
+                    yield node or ""
         # A namespace's labels name the default queue of its pods.
         self._changed.update(gang_key(task) for task in self.tasks_in(name) if task.ours)
 

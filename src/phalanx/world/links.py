@@ -7,8 +7,12 @@ from phalanx.model.reference import Reference
 from phalanx.model.task import State, Task
 from phalanx.world.gangs import gang_key
 from phalanx.world.indexes import subtract, take_out
+from phalanx.world.neighbours import label_keys
 from phalanx.world.reservations import Reservations
 from phalanx.world.storage import StorageObjects
+
+#: Of an index in which a uid is not.
+_ABSENT = object()
 
 
 class Links:
@@ -27,8 +31,9 @@ class Links:
         self.referring: dict[Reference, dict[str, None]] = {}
         #: Tasks on nodes that terminate.
         self.leaving: dict[str, None] = {}
-        #: Tasks on nodes that keep others away.
-        self.repelling: dict[str, None] = {}
+        #: Tasks on nodes, or of ours that wait, that say something of others; and the labels that they read, counted.
+        self.looking: dict[str, None] = {}
+        self.labels_read: Counter[str] = Counter()
         #: Tasks that take, or wait for, a part of a device.
         self.sharing: dict[str, None] = {}
         #: Who shares which device, and which pods keep those from the kubelet.
@@ -37,6 +42,8 @@ class Links:
         self.waiting: dict[str, None] = {}
         #: Claims, volumes and who mounts them.
         self.storage = StorageObjects()
+        #: Those of them for which there may be a place once others have theirs.
+        self.hopeful: dict[str, None] = {}
         #: Resource names in use, counted by who uses them, nodes and queues too: the axis of the next snapshot.
         self.resources: Counter[str] = Counter()
 
@@ -49,6 +56,8 @@ class Links:
             self.storage.put(task)
         if task.shape.part is not None and (task.charged or task.state is State.PENDING):
             self.sharing[task.uid] = None
+        if task.looks_around:
+            self._put_looking(task)
         if task.ours:
             self.members.setdefault(gang_key(task), {})[task.uid] = None
             if task.state is State.PENDING:
@@ -59,12 +68,17 @@ class Links:
             self.on_node.setdefault(task.node, {})[task.uid] = None
             if task.state is State.RELEASING:
                 self.leaving[task.uid] = None
-            if task.repels:
-                self.repelling[task.uid] = None
             yield task.node
         elif task.state is State.PENDING and task.nominated is not None:
             self.nominated.setdefault(task.nominated, {})[task.uid] = None
             yield task.nominated
+
+    def _put_looking(self, task: Task) -> None:
+        if task.charged or (task.state is State.PENDING and (task.ours or task.nominated is not None)):
+            self.looking[task.uid] = None
+            self.labels_read.update(label_keys(task))
+        if task.ours and task.state is State.PENDING and (task.attracts or task.spreads):
+            self.hopeful[task.uid] = None
 
     def take(self, task: Task) -> Iterator[str]:
         """Forget a task; yield the nodes that it changes."""
@@ -72,10 +86,12 @@ class Links:
         self.reservations.take(task)
         if task.mounts:
             self.storage.take(task)
-        self.repelling.pop(task.uid, None)
+        if self.looking.pop(task.uid, _ABSENT) is None:
+            subtract(self.labels_read, label_keys(task))
         self.sharing.pop(task.uid, None)
         self.leaving.pop(task.uid, None)
         self.waiting.pop(task.uid, None)
+        self.hopeful.pop(task.uid, None)
         take_out(self.in_namespace, task.namespace, task.uid)
         if task.ours:
             take_out(self.members, gang_key(task), task.uid)

@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from phalanx.model.axis import Axis, Int
 from phalanx.model.charges import Charges
@@ -12,9 +12,9 @@ from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Shape, State, Task
 from phalanx.world.gang_rows import GangRows, amounts, next_turn
 from phalanx.world.gangs import THERE, gang_key, piece_of, with_labels
+from phalanx.world.neighbours import looking
 from phalanx.world.node_rows import NodeRows
 from phalanx.world.nominations import Nominations
-from phalanx.world.repulsions import repulsions
 from phalanx.world.rests import Rests
 from phalanx.world.running_rows import RunningRows
 from phalanx.world.volume_rows import VolumeRows
@@ -49,6 +49,7 @@ class Rows:
         #: When to decide although nothing changes.
         self.next_turn = math.inf
         self._amounts: tuple[_Basis, tuple[Int, Int, Int]] | None = None
+        self._derived: tuple[tuple[object, ...], dict[object, Any]] = (), {}
 
     def snapshot(self, world: "World", now: float) -> Snapshot:
         """Return a snapshot; only what changed since the last one is worked out again."""
@@ -83,7 +84,15 @@ class Rows:
             wave_deadline=world.wave_deadline, volumes=self._volumes.table(world.volumes.objects, nodes, world.on_node),
             shared=self.nodes.shared.table(world, nodes, running, tasks),
             topologies={name: seen.levels for name, seen in sorted(world.said.topologies.items())},
+            derived=self._handed_on(self._amounts[0][0], nodes.names, nodes.labels, nodes.taint_sets, nodes.taint_set),
         )  # fmt: skip
+
+    def _handed_on(self, *basis: object) -> dict[object, Any]:
+        """Return what was worked out of these very values, or an empty place for it."""
+        same = len(basis) == len(self._derived[0]) and all(a is b for a, b in zip(basis, self._derived[0], strict=True))
+        if not same:
+            self._derived = basis, {}
+        return self._derived[1]
 
     def gang(self, world: "World", key: str) -> Gang:
         """Return a gang that has unfinished members."""
@@ -91,18 +100,17 @@ class Rows:
         return world.said.gang(key, self._unfinished(world, key), world.queues)[0]
 
     def shape_of(self, world: "World", task: Task) -> Shape:
-        """Return the shape of a task in snapshots: with the labels that somebody reads, and whom it repels."""
+        """Return the shape of a task in snapshots: with the labels that somebody reads, and what it says of others."""
         shape = with_labels(task, self._label_keys)
         if task.images is not None and self._images:
             shape = replace(shape, images=task.images)
         if task.mounts:
             shape = replace(shape, volumes=world.volumes.needs(task))
-        return replace(shape, repels=repulsions(task.repels, world.namespaces)) if task.repels else shape
+        return looking(shape, task, world.namespaces) if task.looks_around else shape
 
     def _refresh_label_keys(self, world: "World") -> None:
         """Shapes keep the labels that some selector reads, and images if somebody does. When that changes, all do."""
-        terms = (term for uid in world.links.repelling for term in world.tasks[uid].repels if term.selector)
-        keys = self.plugin_keys.union(r.key for term in terms if term.selector for r in term.selector.requirements)
+        keys = self.plugin_keys.union(world.links.labels_read)
         if (keys, world.said.images) != (self._label_keys, self._images):
             self._label_keys, self._images = keys, world.said.images
             self.dirty_gangs.update(world.members)

@@ -103,7 +103,7 @@ class World:
         self._mark(*self.said.drain())
 
     def assume(self, plan: Plan) -> None:
-        """Charge what a plan decided before it is carried out. Only a promise that is given up is news."""
+        """Charge a plan before it is carried out. News: promises given up; places taken, for who wants to be near."""
         news = self._news
         self.queues.assume(self.tasks[step.uid] for step in plan.binds)
         for step in plan.acts:
@@ -122,7 +122,7 @@ class World:
             elif isinstance(step, Evict):
                 task = self.tasks[step.uid]
                 self._set_task(self._assumed.evict(task, plan.now + task.grace))
-        self._news = news
+        self._news = news or bool(plan.binds and self.links.hopeful)
 
     def confirm(self, outcome: Outcome) -> None:
         """Take in what became of a step. An unknown outcome keeps its charge; what went well is no news."""

@@ -13,7 +13,6 @@ from phalanx.model.selectors import (
     HostPort,
     LabelSelector,
     NodeTerm,
-    PodTerm,
     Preference,
     Requirement,
     Toleration,
@@ -98,28 +97,6 @@ def node_term(term: pod_objects.NodeTerm, path: str, mistakes: Mistakes) -> Node
         else:
             mistakes.note(f"{listed}[{index}].key", one_of(requirement.key, ("metadata.name",)))
     return NodeTerm(labels, tuple(fields))
-
-
-def repels(affinity: pod_objects.Affinity | None, namespace: str, mistakes: Mistakes) -> tuple[PodTerm, ...]:
-    """Return the required anti-affinity: which pods may not be in its domains."""
-    anti = affinity.pod_anti_affinity if affinity else None
-    found = []
-    for index, term in enumerate((anti.required if anti else None) or ()):
-        path = f"spec.affinity.podAntiAffinity.{_REQUIRED}[{index}]"
-        if not term.topology_key:
-            mistakes.note(f"{path}.topologyKey", "missing")
-            continue
-        # Neither names nor a selector: the pod's own namespace. A selector alone: only what it selects.
-        own = not term.namespaces and term.namespace_selector is None
-        found.append(
-            PodTerm(
-                term.topology_key,
-                label_selector(term.label_selector, f"{path}.labelSelector", mistakes),
-                frozenset({namespace} if own else term.namespaces or ()),
-                label_selector(term.namespace_selector, f"{path}.namespaceSelector", mistakes),
-            )
-        )
-    return tuple(found)
 
 
 def label_selector(selector: objects.Selector | None, path: str, mistakes: Mistakes) -> LabelSelector | None:

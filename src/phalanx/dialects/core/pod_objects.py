@@ -8,6 +8,7 @@ from phalanx.dialects.core.objects import Amounts, Condition, Expression, Int32,
 
 Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
 Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
+Count: TypeAlias = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -73,12 +74,22 @@ class PodTerm(Struct, gc=False, rename="camel"):
     label_selector: Selector | None = None
     namespaces: list[str] | None = None
     namespace_selector: Selector | None = None
+    match_label_keys: list[str] | None = None
+    mismatch_label_keys: list[str] | None = None
+
+
+class WeightedPodTerm(Struct, gc=False, rename="camel"):
+    """A preferred pod affinity term."""
+
+    weight: Weight
+    pod_affinity_term: PodTerm | None = None
 
 
 class PodAffinity(Struct, gc=False):
-    """Required pod (anti-)affinity. Preferences are not read."""
+    """Pod (anti-)affinity."""
 
     required: list[PodTerm] | None = field(default=None, name=_REQUIRED)
+    preferred: list[WeightedPodTerm] | None = field(default=None, name=_PREFERRED)
 
 
 class Affinity(Struct, gc=False, rename="camel"):
@@ -101,7 +112,14 @@ class Toleration(Struct, gc=False):
 class Spread(Struct, gc=False, rename="camel"):
     """A topology spread constraint."""
 
+    topology_key: str | None = None
+    max_skew: Count | None = None
     when_unsatisfiable: str | None = None
+    label_selector: Selector | None = None
+    match_label_keys: list[str] | None = None
+    min_domains: Count | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
 
 
 class Gate(Struct, gc=False):

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from phalanx.dialects.core import constraints, objects, pod_objects
 from phalanx.dialects.core.mounts import mounts
+from phalanx.dialects.core.neighbours import neighbours
 from phalanx.dialects.core.parts import ONE_OF_THEM, UNREADABLE, Asked
 from phalanx.dialects.core.priority_classes import evicts
 from phalanx.dialects.core.shapes import shape_of
@@ -42,6 +43,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         mistakes.note("spec.containers", "found none, allowed is at least one")
     created = moment(meta.creation_timestamp, "metadata.creationTimestamp", mistakes) or 0.0
     shape = shape_of(pod, namespace, mistakes, on_node=node is not None)
+    near = neighbours(spec, meta.labels, namespace, mistakes)
     # A bad annotation on a pod that runs already takes it out of its gang and not out of the books.
     membership = _membership(pod, namespace, mistakes, table)
     wishes = _wishes(pod, shape.priority, mistakes, table, alone=membership is None)
@@ -72,7 +74,10 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         labels=meta.labels or {},
         images=constraints.images(spec) if ours else None,
         mounts=mounts(spec, name, mistakes) if spec.volumes else (),
-        repels=constraints.repels(spec.affinity, namespace, mistakes) if spec.affinity else (),
+        repels=near.repels,
+        attracts=near.attracts,
+        likes=near.likes,
+        spreads=near.spreads,
         queue=queue.name if queue else None,
         queue_field=queue.field if queue else None,
         preemptible=wishes.preemptible is not False,

@@ -35,6 +35,18 @@ class Caps:
     #: All copies go to one domain.
     together: bool = False
 
+    def holds(self, room: Int, count: int) -> int:
+        """Return how many of so many copies there is room for as far as these caps alone bound them."""
+        each, known = np.minimum(room, count), self.of_node >= 0
+        there = np.bincount(self.of_node[known], each[known], len(self.most)).astype(np.int64)
+        if self.together:
+            return int(there.max(initial=0))
+        if self.level is not None:
+            # What the lowest domain cannot get keeps all others down.
+            lowest = (self.level + there).min(initial=NO_DOMAIN)
+            there = np.minimum(there, np.maximum(lowest + self.skew - self.level, 0))
+        return int(np.minimum(there, self.most).sum() + each[~known].sum())
+
     def allow(self, nodes: Int) -> bool:
         """Tell whether copies may lie on these very nodes, entry by entry, in some order."""
         domain = self.of_node[nodes]

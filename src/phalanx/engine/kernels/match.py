@@ -19,6 +19,14 @@ def term_mask(nodes: NodeTable, term: NodeTerm) -> Bool:
     return mask
 
 
+def selected(nodes: NodeTable, selector: NodeTerm | None, terms: tuple[NodeTerm, ...] | None) -> Bool:
+    """Return where the selector holds and one of the terms; None: there is no such wish."""
+    found = np.ones(len(nodes), np.bool_) if selector is None else term_mask(nodes, selector)
+    if terms is not None:
+        found &= np.logical_or.reduce([np.zeros(len(nodes), np.bool_), *(term_mask(nodes, term) for term in terms)])
+    return found
+
+
 def _label_mask(nodes: NodeTable, requirement: Requirement) -> Bool:
     """Return where one requirement holds; absent labels are domain -1, the last place of the lookup."""
     domains = nodes.domains(requirement.key)

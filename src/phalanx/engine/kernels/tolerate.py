@@ -5,10 +5,17 @@ from collections.abc import Iterable
 from phalanx.model.node import Taint
 from phalanx.model.selectors import Toleration, integer
 
+HARD = frozenset({"NoSchedule", "NoExecute"})
+
 
 def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
     """Tell whether some toleration covers the taint."""
     return any(_covers(toleration, taint) for toleration in tolerations)
+
+
+def tolerated(tolerations: Iterable[Toleration], taints: Iterable[Taint]) -> bool:
+    """Tell whether no taint keeps pods with these tolerations away."""
+    return all(tolerates(tolerations, taint) for taint in taints if taint.effect in HARD)
 
 
 def _covers(toleration: Toleration, taint: Taint) -> bool:  # noqa: PLR0911 (one return per rule)

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.kernels.match import term_mask
+from phalanx.engine.kernels.match import selected, term_mask
 from phalanx.engine.plugin import Plugin, yes_no
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
@@ -25,12 +25,7 @@ class NodeAffinity(Plugin):
         spec, nodes = session.snapshot.shapes[request.shape], session.snapshot.nodes
         if spec.node_selector is None and spec.node_terms is None:
             return None
-        allowed = np.ones(len(nodes), np.bool_)
-        if spec.node_selector is not None:
-            allowed &= term_mask(nodes, spec.node_selector)
-        if spec.node_terms is not None:
-            allowed &= np.logical_or.reduce([term_mask(nodes, term) for term in spec.node_terms])
-        return yes_no(allowed)
+        return yes_no(selected(nodes, spec.node_selector, spec.node_terms))
 
     def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Name the selector, which is what people look for."""

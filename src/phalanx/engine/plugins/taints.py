@@ -6,14 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.kernels.tolerate import tolerates
+from phalanx.engine.kernels.tolerate import HARD, tolerates
 from phalanx.engine.plugin import Plugin, yes_no
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
 from phalanx.model.axis import Float, Int
 from phalanx.model.node import Taint
 
-HARD = frozenset({"NoSchedule", "NoExecute"})
 SOFT = "PreferNoSchedule"
 
 
