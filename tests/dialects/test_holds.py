@@ -35,12 +35,6 @@ TERM = {"topologyKey": "zone", "labelSelector": {}}
     [
         ({"schedulingGates": [{"name": "example.com/a"}, {"name": "b\n"}]}, "schedulingGates",
          r"waits until 'example.com/a', 'b\n' is lifted"),
-        ({"affinity": {"podAffinity": {REQUIRED: [TERM]}}}, f"affinity.podAffinity.{REQUIRED}", LATER),
-        ({"affinity": {"podAntiAffinity": {REQUIRED: [TERM]}}}, f"affinity.podAntiAffinity.{REQUIRED}", LATER),
-        ({"topologySpreadConstraints": [{"whenUnsatisfiable": "ScheduleAnyway"}, {"maxSkew": 1}]},
-         "topologySpreadConstraints[1]", f"DoNotSchedule is {LATER}"),
-        ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]},
-         "topologySpreadConstraints[0]", f"DoNotSchedule is {LATER}"),
         ({"resourceClaims": [{"name": "gpu"}]}, "resourceClaims", LATER),
     ],
 )  # fmt: skip
@@ -106,8 +100,9 @@ def test_a_pending_pod_that_is_being_deleted_is_held() -> None:
     "spec",
     [
         {"affinity": {"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": TERM}]}}},
+        {"affinity": {"podAffinity": {REQUIRED: [TERM]}, "podAntiAffinity": {REQUIRED: [TERM]}}},
         {"affinity": {"podAntiAffinity": {REQUIRED: []}}},
-        {"topologySpreadConstraints": [{"whenUnsatisfiable": "ScheduleAnyway"}]},
+        {"topologySpreadConstraints": [{"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]},
         {"volumes": [{"emptyDir": {}}, {"configMap": {"name": "c"}}, {"hostPath": {"path": "/"}}, {"nfs": {}}]},
         {"schedulingGates": [], "resourceClaims": [], "volumes": None},
         {"hostUsers": False},

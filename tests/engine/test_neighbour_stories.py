@@ -30,7 +30,7 @@ def test_a_gang_that_repels_itself_and_is_larger_than_the_cluster_never_starts()
             gang g      members=4 cpu=1 label:app=db repels=host
         """,
         expect="""
-            wait g 4 never: 4 needed together, 3 fit: 3 of 3 nodes have room, one for each kubernetes.io/hostname by its …
+            wait g 4 never: 4 needed together, 3 fit: 3 of 3 nodes have room, one for each kubernetes.io/hostname …
         """,
     )
 

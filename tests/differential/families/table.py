@@ -5,8 +5,7 @@ from tests.differential.families import basic, features, neighbours, storage
 
 #: Not built yet, so that neither CI nor the long form asks about them unless they are named.
 AWAITED = frozenset({
-    "pod affinity", "pod anti-affinity", "topology spread", "bound volumes", "static volumes", "provisioned volumes",
-    "attach limits", "inline disks",
+    "bound volumes", "static volumes", "provisioned volumes", "attach limits", "inline disks",
 })  # fmt: skip
 
 FAMILIES: dict[str, Family] = {
