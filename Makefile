@@ -36,7 +36,8 @@ bench-admission: $(VENV)/.dev ## what the admission policies cost a real API ser
 
 chaos: $(VENV)/.dev           ## the fault tests in their long form, with every figure; about half an hour
 	ROUNDS=$${ROUNDS:-50} PODS=$${PODS:-2000} LEASE=$${LEASE:-6,4,1} CI=true \
-	  $(BIN)/pytest -v -s --timeout=7200 tests/kube/test_faults.py tests/kube/test_side_by_side.py $(PYTEST_ARGS)
+	  $(BIN)/pytest -v -s --timeout=7200 tests/kube/test_faults.py tests/kube/test_side_by_side.py \
+	  tests/kube/test_shared_gpus_faults.py $(PYTEST_ARGS)
 
 upgrade: $(VENV)/.dev         ## upgrade and rollback under load, many times
 	ROUNDS=$${ROUNDS:-10} CI=true $(BIN)/pytest -v -s --timeout=3600 tests/kube/test_upgrade.py $(PYTEST_ARGS)

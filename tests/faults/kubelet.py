@@ -172,6 +172,11 @@ class StrictKubelet:
             }  # fmt: skip
         self._submit("PATCH", f"{path}/status", {"metadata": {"uid": meta["uid"]}, "status": status})
 
+    def hide(self, node: str, gpus: int) -> None:
+        """Let so many GPUs of a node be in use of which the API server does not know; 0: none any more."""
+        self._books.leave(node, "hidden")
+        assert self._books.admit(node, "hidden", {GPU: gpus * WHOLE}) is None
+
     def ids(self, pod: dict[str, Any]) -> list[str]:
         """Return the ids of the GPUs that a pod has, as the device plugin would tell its containers."""
         return self._books.ids(pod["spec"]["nodeName"], pod["metadata"]["uid"])

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from phalanx.cli.main import main as command
 from phalanx.dialects.read import read
 from phalanx.kube import process, reflector
 from phalanx.kube.scheduler import Scheduler
+from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import State
+from phalanx.policy.load import load_policy
 from phalanx.world.world import World
 
 Books = dict[str, Any]
@@ -27,7 +30,7 @@ STALL = "PHALANX_TEST_STALL"
 
 
 def books(world: World) -> Books:
-    """Return what a decision would rest on now: what is free on each node, who is there, who waits."""
+    """Return what a decision would rest on now: what is free on each node, who is there, who shares what, who waits."""
     # A copy, because compiling settles what the next cycle must still see as new.
     snapshot = copy.deepcopy(world).compile(0.0)
     names = snapshot.axis.names
@@ -37,12 +40,26 @@ def books(world: World) -> Books:
     }
     there = {node: sorted(uids) for node, uids in sorted(world.on_node.items())}
     waiting = sorted(task.uid for task in world.tasks.values() if task.ours and task.state is State.PENDING)
-    return {"free": free, "there": there, "waiting": waiting}
+    return {"free": free, "there": there, "waiting": waiting, "shared": _shared(snapshot)}
+
+
+def _shared(snapshot: Snapshot) -> list[list[object]]:
+    """Return every device that is shared: node, number, group, and what is taken of it."""
+    table = snapshot.shared
+    if table is None:
+        return []
+    taken = np.flatnonzero(table.here + table.leaving).tolist()
+    columns = (table.node, table.index, table.here, table.leaving)
+    return [
+        [snapshot.nodes.names[node], index, table.groups.get(row, str(index)), here, leaving]
+        for row, (node, index, here, leaving) in ((row, [int(one[row]) for one in columns]) for row in taken)
+    ]
 
 
 def fresh_books(objects: Iterable[dict[str, Any]], schedulers: Iterable[str] = ("phalanx",)) -> Books:
     """Return the books of somebody who has just read these objects."""
     world = World()
+    world.sharings.set(load_policy("default").sharing, live=True)
     for item in objects:
         event = read(item, tuple(schedulers))
         if event is not None:

@@ -111,6 +111,57 @@ def test_a_gpu_that_we_share_is_not_given_to_anybody_else_until_ours_have_ended(
         assert here.kubelet.turned_away == []
 
 
+def kai(name: str, fraction: str = "0.5") -> Manifest:
+    """Return a pod as KAI's admission webhook leaves it."""
+    maps = f"{name}-shared-gpu"
+    reads = {"configMapKeyRef": {"name": f"{maps}-0", "key": "NVIDIA_VISIBLE_DEVICES"}}
+    portion = {"configMapKeyRef": {"name": f"{maps}-0", "key": "GPU_PORTION"}}
+    pod = pod_manifest(name, requests={"cpu": "1"})
+    pod["metadata"]["annotations"] |= {"gpu-fraction": fraction, "runai/shared-gpu-configmap": maps}
+    pod["spec"]["containers"][0] |= {
+        "env": [
+            {"name": "NVIDIA_VISIBLE_DEVICES", "valueFrom": reads},
+            {"name": "GPU_PORTION", "valueFrom": portion},
+        ],
+        "envFrom": [{"configMapRef": {"name": f"{maps}-0-evar", "optional": False}}],
+    }
+    return pod
+
+
+def test_pods_of_kai_learn_their_gpu_from_the_config_maps_that_they_read(cluster: Any) -> None:
+    with cluster(node_manifest("n1", gpus=1)) as here:
+        here.create(kai("a"))
+        here.runs("a")
+        maps = {one["metadata"]["name"]: one for one in list_all(here.plane.kubeconfig, "/api/v1/configmaps")}
+        said, environment = maps["a-shared-gpu-0"], maps["a-shared-gpu-0-evar"]
+        assert (said["data"]["NVIDIA_VISIBLE_DEVICES"], said["data"]["GPU_PORTION"]) == ("GPU-n1-0", "0.5")
+        assert environment["data"] == {"NVIDIA_VISIBLE_DEVICES": "GPU-n1-0"}
+        owners = {one["metadata"]["ownerReferences"][0]["uid"] for one in (said, environment)}
+        assert owners == {here.pod("a")["metadata"]["uid"]}
+
+        # What is somebody else's is not touched, and the pod says why it waits.
+        theirs = {"name": "b-shared-gpu-0", "namespace": "default"}
+        here.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": theirs, "data": {"mine": "yes"}}, kai("b"))
+        here.eventually("b waits", lambda: "is not the pod's own" in condition(here.plane, "b").get("message", ""))
+        assert "b" not in places(here.plane)
+        maps = {one["metadata"]["name"]: one for one in list_all(here.plane.kubeconfig, "/api/v1/configmaps")}
+        assert maps["b-shared-gpu-0"]["data"] == {"mine": "yes"}
+
+
+def test_a_gang_that_shares_is_bound_when_all_its_gpus_are_kept(cluster: Any) -> None:
+    """Four halves need two GPUs, and the kubelet has given one of them away already."""
+    with cluster(node_manifest("n1", gpus=2)) as here:
+        here.kubelet.hide("n1", 1)
+        here.create(*(half(f"g-{n}", gang="g", minimum=4) for n in range(4)))
+        refused = f"could not be reserved: OutOf{GPU}"
+        here.eventually("it says why it waits", lambda: refused in condition(here.plane, "g-0").get("message", ""))
+        assert places(here.plane) == {}
+        here.eventually("nothing is kept for nobody", lambda: not here.reservations())
+        here.kubelet.hide("n1", 0)
+        here.runs("g-0", "g-1", "g-2", "g-3")
+        assert len(here.reservations()) == 2
+
+
 def test_a_scheduler_that_was_killed_finds_who_shares_which_gpu(cluster: Any) -> None:
     """Nobody is put on a GPU beside more than it has, and the reservations that were there are used."""
     with cluster(node_manifest("n1", gpus=2)) as here:
