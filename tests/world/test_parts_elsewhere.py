@@ -3,7 +3,10 @@
 from typing import Any
 
 from phalanx.dialects.read import read
+from phalanx.loop import Loop
+from phalanx.model.events import NodeSeen
 from phalanx.model.sharing import MIB, Part, Sharing
+from phalanx.policy.load import load_policy
 from phalanx.world.sharing import NO_NODE_SIDE, NO_PLUGIN
 from phalanx.world.views import tasks_of
 from phalanx.world.world import World
@@ -51,3 +54,32 @@ def test_who_shares_counts_whole_where_nothing_is_shared_and_is_held_where_its_d
         assert said(world) == {"there": (500, part, None), "waits": (500, part, NO_NODE_SIDE)}
         world.sharings.set(None, live=True)
         assert said(world) == {"there": (2000, None, None), "waits": (2000, None, NO_PLUGIN)}
+
+
+def test_on_a_cluster_no_part_is_given_of_a_gpu_that_a_device_plugin_shares_itself() -> None:
+    """A pod of ours that asks the kubelet for one would keep a tenth of a GPU; in files the books are enough."""
+    plain = {**NODE, "metadata": {"name": "n2"}, "status": {"allocatable": {"pods": "9", GPU: "1"}}}
+    metadata = {"name": "half", "uid": "half", "annotations": {"phalanx.dev/gpu-fraction": "0.5"}}
+    half = {**pod("half", None), "metadata": metadata}
+    half["spec"] = half["spec"] | {"containers": [{"name": "a"}]}
+
+    def planned(*nodes: dict[str, Any], live: bool) -> str:
+        world = World()
+        for document in (*nodes, half):
+            event = read(document, ["phalanx"])
+            assert event is not None
+            world.apply(event)
+        return Loop(world, load_policy("default"), live=live).cycle(0.0).plan.text()
+
+    assert planned(NODE, live=False) == f"bind default/half n1 {GPU}=0"
+    why = f"0/1 nodes: 1 whose device plugin gives out parts of {GPU} itself"
+    assert planned(NODE, live=True) == f"wait default/half 1 never: {why}"
+    assert planned(NODE, plain, live=True) == f"bind default/half n2 {GPU}=0"
+
+
+def test_nor_of_one_that_the_kubelet_counts_by_another_name() -> None:
+    percents = {"pods": "9", "koordinator.sh/gpu-core": "200", "koordinator.sh/gpu-memory-ratio": "200"}
+    node = {**NODE, "metadata": {"name": "n1"}, "status": {"allocatable": percents}}
+    event = read(node, ["phalanx"])
+    assert isinstance(event, NodeSeen)
+    assert [one.split for one in event.node.devices] == [True, True]

@@ -52,6 +52,9 @@ class Device:
     healthy: bool = True
     #: An administrator took it out of service.
     cordoned: bool = False
+    #: Its device plugin gives out parts of it, or counts it by another name: whoever asks the kubelet for one of its
+    #: resource does not get this very one whole.
+    split: bool = False
 
     @property
     def usable(self) -> bool:

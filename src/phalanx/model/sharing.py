@@ -71,6 +71,8 @@ class SharedTable:
     #: to it; NOWHERE: none.
     running: Int
     tasks: Int
+    #: Of which nobody may be given a part: their device plugin must be told of it, and is not; None: there are none.
+    barred: Bool | None = None
 
     def __len__(self) -> int:
         return len(self.node)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from phalanx.model.axis import Int
+from phalanx.model.axis import Bool, Int
 from phalanx.model.device import DeviceTable
 from phalanx.model.running import RunningTable
 from phalanx.model.sharing import MIB, NOWHERE, RESOURCE, Part, SharedTable, levels
@@ -47,6 +47,7 @@ class SharedRows:
     _dirty: set[str] = field(default_factory=set[str])
     _devices: DeviceTable | None = None
     _rows: Int = field(default_factory=lambda: np.zeros(0, np.int64))
+    _barred: Bool | None = None
 
     def touch(self, name: str) -> None:
         """Mark a node: it, or a task on it, changed."""
@@ -63,6 +64,7 @@ class SharedRows:
         devices = nodes.devices
         if devices is not self._devices:
             self._devices, self._rows = devices, np.flatnonzero(devices.of_resource(RESOURCE))
+            self._barred = _barred(world, nodes, devices.node[self._rows]) if world.sharings.live else None
             self._pieces.clear()
             self._dirty = {world.tasks[uid].node or world.tasks[uid].nominated or "" for uid in world.links.sharing}
             self._dirty.update(move.node for move in world.moves.places.values())
@@ -103,8 +105,16 @@ class SharedRows:
         return SharedTable(
             first=first, device=self._rows, node=node, index=devices.index[self._rows], memory=memory,
             usable=usable, here=books[_HERE], leaving=books[_LEAVING], promised=books[_PROMISED],
-            stray=stray, groups=groups, running=_places(running.uids, at), tasks=_places(tasks.uids, at),
+            barred=self._barred, stray=stray, groups=groups, running=_places(running.uids, at),
+            tasks=_places(tasks.uids, at),
         )  # fmt: skip
+
+
+def _barred(world: "World", nodes: NodeTable, node: Int) -> Bool | None:
+    """Return which devices, given the node of each, their device plugin splits itself; None: none of them."""
+    # A loop over the nodes, when the devices of one changed.
+    split = [any(one.split for one in world.nodes[name].devices) for name in nodes.names]
+    return np.array(split, np.bool_)[node] if any(split) else None
 
 
 def _places(uids: tuple[str, ...], at: Mapping[str, tuple[int, ...]]) -> Int:

@@ -31,6 +31,8 @@ class Sharings:
         self.setting: Sharing | None = None
         #: Why who asks is held: everybody where nothing is shared, else who asks a device plugin for it.
         self._why = ""
+        #: On a real cluster.
+        self.live = False
         #: MiB of the devices of all nodes; of those that do not say, 0.
         self._memories: Counter[int] = Counter()
         #: What the shapes in use were worked out with.
@@ -45,7 +47,7 @@ class Sharings:
         """
         why = NO_PLUGIN if setting is None else NO_NODE_SIDE if live else ""
         if (setting, why) != (self.setting, self._why):
-            self.setting, self._why, self._stale = setting, why, True
+            self.setting, self._why, self._stale, self.live = setting, why, True, live
 
     def see(self, before: Node | None, now: Node | None) -> None:
         """Take note of the devices of a node; None: it was not there, or is gone."""

@@ -34,5 +34,5 @@ def joined(
         many = min(len(usable), given)
     kept = {name: amount for name, amount in left.items() if name not in (resource, *_BESIDE.get(resource, ()))}
     others = {name: devices for name, devices in found.items() if name != resource}
-    gpus = [replace(one, resource=GPU, replicas=1) for one in listed]
+    gpus = [replace(one, resource=GPU, replicas=1, split=True) for one in listed]
     return others | {GPU: gpus}, kept | {GPU: max(many, 0) * unit(GPU)}

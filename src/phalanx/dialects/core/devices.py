@@ -44,7 +44,7 @@ def described(
     wrong = mistaken("Node", "annotation", annotations)
     if not resources and wrong is None and CORDONED_DEVICES not in annotations:
         return Described((), allocatable, ())
-    allocatable = with_percented(labels, allocatable)
+    counted, allocatable = allocatable, with_percented(labels, allocatable)
     resources = [name for name in allocatable if is_extended(name)]
     reading = _Reading(labels, annotations, capacity_, allocatable)
     if wrong is not None:
@@ -60,6 +60,8 @@ def described(
         found, left = joined(resource, found, left, reading.places(resource))
     for resource in reading.unread:
         found[resource] = reading.uncounted(resource, found.get(resource, []))
+    if GPU in found and GPU in allocatable and GPU not in counted:
+        found[GPU] = [replace(one, split=True) for one in found[GPU]]
     devices = tuple(sorted(one for listed in found.values() for one in listed))
     return Described(devices, left, tuple(reading.remarks))
 

@@ -20,7 +20,7 @@ from phalanx.model.sharing import MIB, RESOURCE, WHOLE, Part, SharedTable, Shari
 from phalanx.model.snapshot import Snapshot
 
 #: Why a node has no room for a part.
-_NONE, _UNKNOWN, _SMALL, _FEW, _SHORT = range(5)
+_NONE, _UNKNOWN, _SMALL, _FEW, _SHORT, _BARRED = range(6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,8 @@ def _causes(part: Part, table: SharedTable, large: Bool, spare: Int) -> Int:
     small = np.where(largest > 0, _SMALL, _UNKNOWN) if part.memory else np.full(len(some), _FEW)
     causes[some, 0] = np.where(large[some], _SHORT, small)
     causes[some, 1] = np.where(large[some], left, np.where(small == _SMALL, largest, 0))
+    if table.barred is not None:
+        causes[table.node[table.barred]] = (_BARRED, 0)
     return causes
 
 
@@ -157,6 +159,8 @@ def _words(part: Part, cause: int, figure: int) -> str:
         return f"without {RESOURCE}"
     if cause == _UNKNOWN:
         return f"on which the memory of {RESOURCE} is not known"
+    if cause == _BARRED:
+        return f"whose device plugin gives out parts of {RESOURCE} itself"
     if cause == _SMALL:
         return f"too small in {RESOURCE} ({_said(part)} asked, largest {written(figure * MIB, MEMORY)})"
     if cause == _FEW:

@@ -85,11 +85,13 @@ class Devices:
 
     def _asked(self, shape: int) -> Int:
         """Return [device]: what a copy must find there; more than there is where the device does not serve."""
-        wish = self._snapshot.shapes[shape].devices
-        if wish is None:
+        wish, barred = self._snapshot.shapes[shape].devices, self.table.barred
+        if wish is None and barred is None:
             return self.taken(shape)
         if shape not in self._wished:
-            serves = self._snapshot.nodes.devices.serving(wish)[self.table.device]
+            serves = np.ones(len(self.table), np.bool_) if barred is None else ~barred
+            if wish is not None:
+                serves &= self._snapshot.nodes.devices.serving(wish)[self.table.device]
             self._wished[shape] = np.where(serves, self.taken(shape), NEVER)
         return self._wished[shape]
 
