@@ -17,7 +17,8 @@ from phalanx.testing.objects import Manifest, pod_manifest
 from tests.faults.kubelet import StrictKubelet
 from tests.faults.mishaps import answer_lost, answered, late
 from tests.faults.proxy import FaultyProxy, Passage
-from tests.faults.rig import Rig
+from tests.faults.rig import LEASE, RENEW, RETRY, Rig
+from tests.faults.verdict import split_gangs
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 
@@ -25,6 +26,8 @@ ROUNDS = int(os.environ.get("ROUNDS", "5"))
 GPU = "nvidia.com/gpu"
 REPLICAS = ("first", "second")
 NODES, GPUS = 2, 3
+#: A gang that a kill has split, and whose room somebody else took, steps back soon.
+WORDS = (f"--lease-duration={LEASE}", f"--renew-deadline={RENEW}", f"--retry-period={RETRY}", "--wave-deadline=5")
 #: How a container says that it wants to know its GPU: it is never bound without an answer.
 READS = [{
     "name": "NVIDIA_VISIBLE_DEVICES",
@@ -66,9 +69,11 @@ class Sharing:
         return pod
 
     def end(self, part: float) -> None:
-        """Some pods end, those that the kubelet turned away among them."""
+        """Some pods end, gangs as a whole, and those that the kubelet turned away."""
         work = [pod for pod in self.rig.pods() if LABEL not in labels(pod)]
-        self.rig.delete([pod for pod in work if failed(pod) or self.chance.random() < part])
+        jobs = sorted({said(pod, "gang") or pod["metadata"]["name"] for pod in work})
+        ended = {job for job in jobs if self.chance.random() < part}
+        self.rig.delete([pod for pod in work if failed(pod) or (said(pod, "gang") or pod["metadata"]["name"]) in ended])
 
     def look(self) -> int:
         """Nobody has more than there is of a GPU, or one that is not kept for it; return how many share."""
@@ -129,7 +134,7 @@ def test_replicas_that_are_killed_at_any_moment_give_no_gpu_twice_and_leave_no_r
     with StrictKubelet(rig.plane.kubeconfig) as kubelet:
         work = Sharing(rig, kubelet, chance)
         for replica in REPLICAS:
-            rig.start(replica)
+            rig.start(replica, None, *WORDS)
         for _ in range(ROUNDS):
             # Somebody leads before the next turn of arrivals, endings and kills.
             work.arrive()
@@ -147,6 +152,8 @@ def test_replicas_that_are_killed_at_any_moment_give_no_gpu_twice_and_leave_no_r
                 rig.processes.kill(replica)
                 work.look()
                 rig.processes.restart(replica)
+        settle(rig, work)
+        rig.wait(lambda: not split_gangs(rig.pods()), "gangs that a kill has split to be whole or gone")
         settle(rig, work)
         rig.check(*REPLICAS)
         work.end(1.0)
