@@ -121,7 +121,7 @@ class Examination:
             lacked = await rights.missing(self._client, needed)
         except rights.RightsUnknown as unknown:
             return unread(RIGHTS, unknown.reply)
-        return self._lacked(lacked) if lacked else ok(RIGHTS, f"all {len(needed)} that a {self._who} needs")
+        return self._lacked(lacked) if lacked else ok(RIGHTS, f"all that a {self._who} needs")
 
     @property
     def _who(self) -> str:

@@ -141,5 +141,5 @@ def words(rights: Iterable[Right]) -> str:
 def lacking(user: str, lacked: list[Right], needed_: list[Right], who: str) -> str:
     """Return the sentence about rights that are missing. `who`: what needs them."""
     if len(lacked) == len(needed_):
-        return f"{user} has none of the {len(needed_)} rights that a {who} needs; an administrator can give them"
+        return f"{user} has none of the rights that a {who} needs; an administrator can give them"
     return f"{user} may not {words(lacked)}; an administrator can give {'it' if len(lacked) == 1 else 'them'}"
