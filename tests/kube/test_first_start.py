@@ -1,11 +1,14 @@
 """`phalanx run` on a cluster that nobody prepared: it works at once, or says in one line what would mend it."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from phalanx.kube.doctor.rights import needed
+from phalanx.kube.doctor.wish import Wish
 from phalanx.kube.local.control_plane import ControlPlane
 from phalanx.kube.local.nodes import node_manifest
 from phalanx.testing.objects import create_all, gang_manifests
@@ -15,23 +18,21 @@ from tests.kube.served import served
 pytestmark = pytest.mark.slow
 
 #: Everything that a scheduler needs except to make the namespace of its lease.
-ALMOST = """
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: almost}
-rules:
-  - {apiGroups: ["", scheduling.k8s.io, scheduling.phalanx.dev, scheduling.run.ai, scheduling.volcano.sh, kai.scheduler,
-     policy], resources: ["*"], verbs: [get, list, watch, patch, update]}
-  - {apiGroups: [""], resources: [pods/binding, pods/eviction], verbs: [create]}
-  - {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]}
-  - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: almost}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: almost}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
-"""
+ALMOST = json.dumps({
+    "apiVersion": "v1", "kind": "List", "items": [
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "almost"},
+            "rules": [
+                {"apiGroups": [one.group], "resources": [one.resource], "verbs": [one.verb]} for one in needed(Wish())
+            ],
+        },
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "almost"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "almost"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice"}],
+        },
+    ],
+})  # fmt: skip
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from phalanx.dialects.core.parts import Asked
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.mistakes import Mistakes
 from phalanx.model.device import DeviceWish
-from phalanx.model.events import Event, GroupsSeen, QueueGone, QueueSeen
+from phalanx.model.events import Event, GroupsSeen, QueueGone, QueueSeen, StorageGone
 from phalanx.model.gang import Membership
 from phalanx.model.plan import Reason
 from phalanx.model.reference import Reference
@@ -109,6 +109,11 @@ class Kind:
     def queue(self) -> bool:
         """Tell whether its objects are queues."""
         return self.gone is QueueGone
+
+    @property
+    def storage(self) -> bool:
+        """Tell whether its objects say something of volumes."""
+        return self.gone is StorageGone
 
     def api_version(self, version: Version) -> str:
         """Return the `apiVersion` of objects of a version."""

@@ -199,13 +199,12 @@ class _Books:
         if not self._policy.by_count:
             return np.arange(len(shapes))
         session, policy = self._session, self._policy
-        known = np.unique(shapes)
-        near = [one for one in known.tolist() if policy.reaching and _looks_around(session, policy, one)]
-        mine = np.isin(shapes, near)
-        both = shapes * (own.max(initial=UNKNOWN) + 2) + own + 1
-        runs = np.cumsum(np.append(True, both[mine][1:] != both[mine][:-1])) if mine.any() else shapes[:0]
         found = np.zeros(len(shapes), np.int64)
-        found[mine] = runs
+        near = [one for one in distinct(shapes).tolist() if policy.reaching and _looks_around(session, policy, one)]
+        if near:
+            mine = np.isin(shapes, near)
+            both = (shapes * (own.max(initial=UNKNOWN) + 2) + own + 1)[mine]
+            found[mine] = np.cumsum(np.append(True, both[1:] != both[:-1]))
         return found
 
     def _part(self, shape: int) -> Part | None:

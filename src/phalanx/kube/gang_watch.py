@@ -9,7 +9,7 @@ from typing import Protocol
 from phalanx.kube.clock import Clock
 from phalanx.kube.credentials import Access
 from phalanx.kube.feed import Feed, Known
-from phalanx.kube.kinds import BUDGETS, NODES, PODS, Kind, watched, within
+from phalanx.kube.kinds import BUDGETS, NODES, PODS, STORAGE, Kind, watched, within
 from phalanx.kube.log import Log
 from phalanx.kube.look import Sight, list_all
 from phalanx.kube.reading import ReadingClient
@@ -35,7 +35,7 @@ class Scope:
     @property
     def kinds(self) -> tuple[Kind, ...]:
         """Return what has a word in gangs. Where there is room is no question here."""
-        kinds = [kind for kind in watched() if kind not in {NODES, BUDGETS}]
+        kinds = [kind for kind in watched() if kind not in {NODES, BUDGETS, *STORAGE}]
         return tuple(kinds if self.namespace is None else (within(kind, self.namespace) for kind in kinds))
 
 

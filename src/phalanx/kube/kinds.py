@@ -38,9 +38,12 @@ def _address(kind: dialect.Kind, versions: tuple[dialect.Version, ...]) -> Kind:
 
 def watched() -> tuple[Kind, ...]:
     """Return every kind that some dialect reads on a cluster."""
-    kinds = [kind for row in table.TABLE.rows for kind in row.kinds]
-    served = ((kind, tuple(version for version in kind.versions if version.watched)) for kind in kinds)
-    return tuple(_address(kind, versions) for kind, versions in served if versions)
+    return tuple(one for row in table.TABLE.rows for kind in row.kinds for one in _watched(kind))
+
+
+def _watched(kind: dialect.Kind) -> list[Kind]:
+    versions = tuple(version for version in kind.versions if version.watched)
+    return [_address(kind, versions)] if versions else []
 
 
 def within(kind: Kind, namespace: str) -> Kind:
@@ -62,6 +65,8 @@ PODS = watched_kind("", "Pod")
 NODES = watched_kind("", "Node")
 NAMESPACES = watched_kind("", "Namespace")
 BUDGETS = watched_kind("policy", "PodDisruptionBudget")
+#: What is known of volumes.
+STORAGE = frozenset(one for row in table.TABLE.rows for kind in row.kinds if kind.storage for one in _watched(kind))
 #: Not watched: the API server has written what a runtime class costs into every pod that it took.
 RUNTIME_CLASSES = Kind("RuntimeClass", "node.k8s.io/v1", "/apis/node.k8s.io/v1/runtimeclasses", optional=True)
 #: Phalanx keeps the status of its own Queues.

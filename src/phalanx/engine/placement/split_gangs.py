@@ -6,6 +6,7 @@ import numpy as np
 
 from phalanx.engine.placement.wishes import EVERYWHERE, wish_of
 from phalanx.engine.policy import Policy
+from phalanx.engine.session.rows import distinct
 from phalanx.model.axis import Int
 from phalanx.model.gang import Gang, Subgroup, every
 from phalanx.model.snapshot import Snapshot
@@ -14,7 +15,7 @@ from phalanx.model.snapshot import Snapshot
 def split_gangs(snapshot: Snapshot, policy: Policy, tasks: Int, nodes: Int, released: Int) -> list[str]:
     """Return the keys of gangs whose tasks would be split by these places, beyond what they are already."""
     of = snapshot.tasks.gang[tasks]
-    rows = np.unique(of[snapshot.gangs.wishes[of]])
+    rows = distinct(of[snapshot.gangs.wishes[of]])
     # A loop over the gangs with wishes that this plan places.
     return [
         snapshot.gangs.gangs[row].key
