@@ -27,6 +27,8 @@ bench: $(VENV)/.dev           ## ratios against an honest per-task loop, measure
 	@$(BIN)/python -m bench.queue_order
 	@$(BIN)/python -m bench.making_room
 	@$(BIN)/python -m bench.backlog
+	@$(BIN)/python -m bench.topology
+	@$(BIN)/python -m bench.clos
 
 bench-cluster: $(VENV)/.dev   ## Phalanx and others on real control planes: QUICK=1, PEERS=all, SIZES=1000x4000,…
 	@$(BIN)/python -m bench.cluster

@@ -145,7 +145,7 @@ def fill(
             nodes = np.flatnonzero(inside & full[of] & (room > 0))
             picked.append(np.repeat(nodes, room[nodes]))
         inside, left = inside & (of == use.last), use.rest
-    found = find(session, policy, replace(request, count=left, within=inside))
+    found = find(session, policy, replace(request, count=left, within=inside), np.where(inside, room, 0))
     if len(found) < left:
         return None
     return np.concatenate([*picked, found])

@@ -55,14 +55,17 @@ def _is_finite(plugin: Score, session: Session, request: Request, nodes: Int, ta
     return scored is None or bool(np.isfinite(scored).all())
 
 
-def find(session: Session, policy: Policy, request: Request) -> Int:
-    """Return the nodes for up to `request.count` copies, in the order in which they are taken. Changes nothing."""
+def find(session: Session, policy: Policy, request: Request, room: Int | None = None) -> Int:
+    """Return the nodes for up to `request.count` copies, in the order in which they are taken. Changes nothing.
+
+    `room`: for a caller who knows how many copies each node takes.
+    """
     if not policy.by_count:
         return _one_by_one(session, policy, request)
     many = policy.reaching if request.count > 1 else ()
     if any(plugin.reaches(session, request) for plugin in many):
         return _one_by_one(session, policy, request)
-    room = copies(session, policy, request)
+    room = copies(session, policy, request) if room is None else room
     roomy = np.flatnonzero(room > 0)
     caps = caps_of(session, policy, request) if many else []
     request = replace(request, candidates=roomy)
