@@ -12,7 +12,7 @@ NEEDS = "a duration such as 90s or 1h30m, of at most 10 years"
 COUNT = "a whole number from 1 to 2147483647"
 WORDS = (
     "gang, minimum, maximum, subgroup, subgroup-minimum, start-timeout, expected-runtime, preemptible, "
-    "topology-required, topology-preferred, patience, movable, gpu-model, gpu-memory-minimum, "
+    "topology-required, topology-preferred, patience, movable, gpu-model, gpu-memory-minimum, gpu-together, "
     "gpu-fraction, gpu-memory, gpu-devices, gpu-group"
 )
 

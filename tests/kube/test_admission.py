@@ -52,6 +52,7 @@ VALUES = {
     Value.MEMORY: ["40Gi", "40", "0Gi", "040Gi", "40gb", "40G", "40.5Gi", "-4Gi", "99999999Gi", "512Mi", "", "4Ei"],
     Value.FRACTION: ["0.5", ".5", "0.333333", "0", "1", "1.5", "half", "NaN", "-0.5", "0.0", "0.", "5e-1", "", "0.5 "],
     Value.DEVICE_COUNT: ["1", "8", "99", "100", "0", "-1", "01", "two", ""],
+    Value.TOGETHER: ["link", "numa", "link,numa", "numa,link", "link,link", "Link", "", "rack", "link, numa"],
     Value.GROUPS: ["0", "0,1", "f3-a", "", ",", "0,", "a b"],
 }  # fmt: skip
 VALUES[Value.SPAN] = VALUES[Value.DURATION]

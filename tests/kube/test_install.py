@@ -297,6 +297,8 @@ CLUSTER = {
     "get podgroups.scheduling.volcano.sh", "list podgroups.scheduling.volcano.sh",
     "watch podgroups.scheduling.volcano.sh", "patch podgroups.scheduling.volcano.sh",
     "patch queues/status.scheduling.volcano.sh",
+    "get noderesourcetopologies.topology.node.k8s.io", "list noderesourcetopologies.topology.node.k8s.io",
+    "watch noderesourcetopologies.topology.node.k8s.io",
     "get priorityclasses.scheduling.k8s.io", "list priorityclasses.scheduling.k8s.io",
     "watch priorityclasses.scheduling.k8s.io",
     "get poddisruptionbudgets.policy", "list poddisruptionbudgets.policy", "watch poddisruptionbudgets.policy",

@@ -31,7 +31,7 @@ kind: ClusterRole
 metadata: {name: mute}
 rules:
   - {apiGroups: ["", scheduling.k8s.io, scheduling.phalanx.dev, scheduling.run.ai, scheduling.volcano.sh, kai.scheduler,
-     policy], resources: ["*"], verbs: [get, list, watch, patch, update]}
+     storage.k8s.io, topology.node.k8s.io, policy], resources: ["*"], verbs: [get, list, watch, patch, update]}
   - {apiGroups: [""], resources: [pods/binding, pods/eviction], verbs: [create]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1

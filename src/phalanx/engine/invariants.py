@@ -3,7 +3,7 @@
 It costs in proportion to the steps that do something: a plan of nothing but waits costs nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from phalanx.engine.opening import open_session
 from phalanx.engine.placement.copies import caps_of, copies
 from phalanx.engine.placement.split_gangs import split_gangs
+from phalanx.engine.plugin import Plugin
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.rows import distinct
@@ -134,8 +135,10 @@ class _Books:
     """Carries a plan out on fresh books, and asks every filter about every place."""
 
     def __init__(self, snapshot: Snapshot, policy: Policy, rows: _Rows, leaving: Int) -> None:
-        self._snapshot, self._policy, self._rows = snapshot, policy, rows
+        self._snapshot, self._rows = snapshot, rows
         self._session: Session = open_session(snapshot, policy)
+        # Islands inside a node fill up in the order of decision, and here those of one shape come at once.
+        self._policy = policy if not self._session.islands else _without(policy, lambda plugin: bool(plugin.layer))
         self._leaving = leaving
 
     def check(
@@ -165,7 +168,9 @@ class _Books:
         nodes = self._rows.nodes(steps)  # type: ignore[arg-type]  # no waits among them
         kinds = np.stack([shapes, own, self._runs(shapes, own)], axis=1)
         found, first = np.unique(kinds, axis=0, return_index=True)
-        others = _without_sharing(self._policy) if self._session.devices is not None else self._policy
+        # The plugin that says where parts go has no say: that is looked at device by device.
+        shares = self._session.devices is not None
+        others = _without(self._policy, lambda plugin: plugin.sharing() is not None) if shares else self._policy
         # A loop over the shapes of the steps; a policy that asks after each copy is asked so here.
         for at in np.argsort(first).tolist():
             shape, gang, _ = found[at].tolist()
@@ -236,9 +241,9 @@ def _looks_around(session: Session, policy: Policy, shape: int) -> bool:
     return session.ledger.counted_in_domains(shape) or any(room is not None for room in asked)
 
 
-def _without_sharing(policy: Policy) -> Policy:
-    """Return a policy without the plugin that says where parts go."""
-    return replace(policy, plugins=tuple(one for one in policy.plugins if one.plugin.sharing() is None))
+def _without(policy: Policy, left_out: Callable[[Plugin], bool]) -> Policy:
+    """Return a policy without some plugins."""
+    return replace(policy, plugins=tuple(one for one in policy.plugins if not left_out(one.plugin)))
 
 
 def _within_limits(snapshot: Snapshot, tasks: Int) -> Bool:

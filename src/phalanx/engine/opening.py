@@ -20,7 +20,7 @@ def open_session(snapshot: Snapshot, policy: Policy, shares: Int | None = None) 
     """Start a session on a snapshot."""
     columns = [column for weighted in policy.plugins for column in weighted.plugin.columns(snapshot)]
     attempt = lambda session, unit: _attempt(session, policy, unit)  # noqa: E731
-    return Session.open(snapshot, columns, attempt, shares, policy.sharing)
+    return Session.open(snapshot, columns, attempt, shares, policy.sharing, policy.layers)
 
 
 def _attempt(session: Session, policy: Policy, unit: Unit) -> Taken:

@@ -66,6 +66,8 @@ class Plugin:
     only_lifts: ClassVar[bool] = False
     #: Its `queue_key` also tells, read backwards, from which queue victims are taken first.
     finds_victims: ClassVar[bool] = False
+    #: The layer of islands inside nodes that it looks at; the session then keeps their books.
+    layer: ClassVar[str] = ""
     #: An order key of a whole band: growth of a gang waits for every minimum of the same band.
     band: ClassVar[bool] = False
 

@@ -100,6 +100,11 @@ class Policy:
         return next((said for one in self.plugins if (said := one.plugin.sharing()) is not None), None)
 
     @property
+    def layers(self) -> tuple[str, ...]:
+        """Return the layers of islands at which some plugin looks."""
+        return tuple(one.plugin.layer for one in self.plugins if one.plugin.layer)
+
+    @property
     def backfills(self) -> bool:
         """Tell whether some action uses the gaps before a place that is kept."""
         return any(action.name == "backfill" for action in self.actions)

@@ -72,6 +72,8 @@ class DeviceWish:
     memory: int = 0
     #: What the name of no model that serves has in it, so that none is unknown.
     excluded: tuple[str, ...] = ()
+    #: Layers in which all of them must be of one island (`model.island`).
+    together: tuple[str, ...] = ()
 
     @property
     def by_model(self) -> bool:

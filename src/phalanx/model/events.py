@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from phalanx.model.budget import Budget
 from phalanx.model.device import Device
 from phalanx.model.gang import Condition, Group
-from phalanx.model.node import Node
+from phalanx.model.node import Node, Zone
 from phalanx.model.queue import Queue
 from phalanx.model.reference import Reference
 from phalanx.model.task import Task
@@ -115,8 +115,11 @@ class DevicesSeen:
     """An object that describes the devices of the node of its name appeared or changed."""
 
     object: Reference
-    devices: tuple[Device, ...]
+    devices: tuple[Device, ...] = ()
     uid: str = ""
+    #: As of a `Node`.
+    zones: tuple[Zone, ...] = ()
+    numa_policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ class Value(StrEnum):
     FRACTION = "fraction"
     #: How many devices of one node.
     DEVICE_COUNT = "device count"
+    #: Layers of islands inside a node.
+    TOGETHER = "together"
     #: Ids of groups of pods that share a device.
     GROUPS = "groups"
 
@@ -72,6 +74,7 @@ PATIENCE = f"{PREFIX}patience"
 MOVABLE = f"{PREFIX}movable"
 GPU_MODEL = f"{PREFIX}gpu-model"
 GPU_MEMORY_MINIMUM = f"{PREFIX}gpu-memory-minimum"
+GPU_TOGETHER = f"{PREFIX}gpu-together"
 GPU_FRACTION = f"{PREFIX}gpu-fraction"
 GPU_MEMORY = f"{PREFIX}gpu-memory"
 GPU_DEVICES = f"{PREFIX}gpu-devices"
@@ -85,6 +88,8 @@ QUEUE = f"{PREFIX}queue"
 SCHEDULER_NAME = f"{PREFIX}scheduler-name"
 #: On a node: which of its devices are out of service.
 CORDONED_DEVICES = f"{PREFIX}cordoned-devices"
+#: On a node: which of its devices have a fast link between them.
+DEVICE_LINKS = f"{PREFIX}device-links"
 
 KEYS = (
     Key(GANG, Value.NAME),
@@ -104,6 +109,8 @@ KEYS = (
     Key(GPU_MODEL, Value.MODELS),
     Key(GPU_MEMORY_MINIMUM, Value.MEMORY),
     Key(CORDONED_DEVICES, Value.DEVICES, on=("Node",)),
+    Key(DEVICE_LINKS, Value.DEVICES, on=("Node",)),
+    Key(GPU_TOGETHER, Value.TOGETHER),
     Key(GPU_FRACTION, Value.FRACTION),
     Key(GPU_MEMORY, Value.MEMORY),
     Key(GPU_DEVICES, Value.DEVICE_COUNT),

@@ -20,6 +20,15 @@ class Taint:
         return f"{self.key}={self.value}" if self.value else self.key
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Zone:
+    """A NUMA node: what it has, and what of it is in use as far as the node says."""
+
+    id: int
+    amounts: tuple[tuple[str, int], ...] = ()
+    used: tuple[tuple[str, int], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """Capacity with a name."""
@@ -40,3 +49,7 @@ class Node:
     devices: tuple[Device, ...] = ()
     #: What its labels, annotations and counts say of devices and contradicts itself or cannot be read, one line each.
     remarks: tuple[str, ...] = ()
+    #: The kubelet's topology manager policy, such as `single-numa-node`; empty: not known.
+    numa_policy: str = ""
+    #: Its NUMA nodes where somebody describes them, sorted.
+    zones: tuple[Zone, ...] = ()

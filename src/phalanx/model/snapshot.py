@@ -12,6 +12,7 @@ from phalanx.model.axis import Axis, Bool, Float, Int
 from phalanx.model.device import NO_DEVICES, DeviceTable
 from phalanx.model.gang import Gang
 from phalanx.model.image import Holding, Image, holdings
+from phalanx.model.island import IslandTable
 from phalanx.model.node import Taint
 from phalanx.model.queue_table import QueueTable
 from phalanx.model.reference import Reference
@@ -208,5 +209,7 @@ class Snapshot:
     volumes: VolumeTable | None = None
     #: Objects that list the levels of a tree, as keys of labels of nodes from the top.
     topologies: Mapping[Reference, tuple[str, ...]] = field(default_factory=dict[Reference, tuple[str, ...]])
+    #: The islands of nodes, layer by layer; none where no node says how it is divided.
+    islands: tuple[IslandTable, ...] = ()
     #: What was worked out of the shapes, and of the names, labels and taints of nodes. Handed on while these stay.
     derived: dict[object, Any] = field(default_factory=dict[object, Any], repr=False, compare=False)

@@ -68,6 +68,8 @@ class Shape:
     images: ImageWish | None = None
     #: Which devices serve it; None: any of the resource that it asks for.
     devices: DeviceWish | None = None
+    #: The kubelet gives it cpus for itself, where it is told to: its limits are its requests (Guaranteed).
+    pinned: bool = False
     #: What it takes of devices that it shares. Its requests have as much of their resource as it takes at least.
     part: Part | None = None
     #: How much of that resource queues count for it where that is more; 0: what it requests.

@@ -22,9 +22,11 @@ from phalanx.engine.plugins.fairness import Fairness
 from phalanx.engine.plugins.gang import Gang
 from phalanx.engine.plugins.host_ports import HostPorts
 from phalanx.engine.plugins.image_locality import ImageLocality
+from phalanx.engine.plugins.linked_devices import LinkedDevices
 from phalanx.engine.plugins.mixed_devices import MixedDevices
 from phalanx.engine.plugins.node_affinity import NodeAffinity
 from phalanx.engine.plugins.node_ready import NodeReady
+from phalanx.engine.plugins.numa_nodes import NumaNodes
 from phalanx.engine.plugins.patience import Patience
 from phalanx.engine.plugins.pod_affinity import PodAffinity
 from phalanx.engine.plugins.pod_anti_affinity import PodAntiAffinity
@@ -53,6 +55,7 @@ GROUP = "phalanx.plugins"
 _BUILT_IN: tuple[type[Plugin], ...] = (
     NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, PodAntiAffinity, PodAffinity,
     TopologySpread, VolumeBinding, VolumeConflicts, VolumeLimits, HostPorts, ResourceFit, MixedDevices, SharedDevices,
+    NumaNodes, LinkedDevices,
     ScarceResources, BalancedAllocation, ImageLocality, Ageing, Gang, Quota, Fairness, Patience, Priority, Arrival,
 )  # fmt: skip
 

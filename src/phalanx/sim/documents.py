@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from phalanx.model.axis import GPU, is_extended
-from phalanx.model.keys import CORDONED_DEVICES
+from phalanx.model.keys import CORDONED_DEVICES, DEVICE_LINKS
 from phalanx.sim.lines import BudgetLine, NodeLine, PodLine, QueueLine
 from phalanx.sim.neighbour_words import affinity, constraints
 
@@ -16,7 +16,8 @@ PODS_PER_NODE = "110"
 
 def node_document(node: NodeLine) -> dict[str, Any]:
     """Return a Node."""
-    cordoned = {"annotations": {CORDONED_DEVICES: f"{GPU}={node.cordoned_gpus}"}} if node.cordoned_gpus else {}
+    said = {CORDONED_DEVICES: node.cordoned_gpus, DEVICE_LINKS: node.gpu_links}
+    annotations = {key: f"{GPU}={indices}" for key, indices in said.items() if indices}
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -24,7 +25,7 @@ def node_document(node: NodeLine) -> dict[str, Any]:
             "name": node.name,
             "uid": f"node:{node.name}",
             "labels": {"kubernetes.io/hostname": node.name, **_gpu_labels(node), **node.label},
-            **cordoned,
+            **({"annotations": annotations} if annotations else {}),
         },
         "spec": {
             "unschedulable": node.cordoned,
@@ -114,6 +115,7 @@ def _annotations(pod: PodLine) -> dict[str, str]:
         "movable": _truth(pod.movable),
         "gpu-model": pod.gpu_model,
         "gpu-memory-minimum": pod.gpu_memory_minimum,
+        "gpu-together": pod.gpu_together,
         "gpu-fraction": pod.gpu_fraction,
         "gpu-memory": pod.gpu_memory,
         "gpu-devices": pod.gpu_devices,

@@ -22,6 +22,8 @@ class NodeLine:
     gpu_model: str | None = None
     gpu_memory: str | None = None
     cordoned_gpus: str | None = None
+    #: Ranges of indices with a fast link between them.
+    gpu_links: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,7 @@ class PodLine:
     subgroup_topology_preferred: str | None = None
     gpu_model: str | None = None
     gpu_memory_minimum: str | None = None
+    gpu_together: str | None = None
     gpu_fraction: str | None = None
     gpu_memory: str | None = None
     gpu_devices: str | None = None

@@ -121,7 +121,7 @@ _POD: dict[str, Reader] = {
     "created": seconds, "every": seconds, "on": name, "runtime": runtime, "until": seconds, "priority": priority,
     "port": port,
     "namespace": name, "scheduler": name, "queue": name, "patience": seconds, "preemptible": truth,
-    "movable": truth, "preempts": truth, "gpu-model": str, "gpu-memory-minimum": str,
+    "movable": truth, "preempts": truth, "gpu-model": str, "gpu-memory-minimum": str, "gpu-together": str,
     "gpu-fraction": str, "gpu-memory": str, "gpu-devices": str, "gpu-group": str,
     "repels": near, "attracts": near, "likes": near, "dislikes": near, "spread": spread, "spread-softly": spread,
 }  # fmt: skip
@@ -137,7 +137,7 @@ _QUEUE: dict[str, Reader] = {
 
 #: Per kind of line: the words with a value.
 VALUES: Mapping[str, Mapping[str, Reader]] = {
-    "node": {"gpu-model": word, "gpu-memory": word, "cordoned-gpus": word},
+    "node": {"gpu-model": word, "gpu-memory": word, "cordoned-gpus": word, "gpu-links": word},
     "queue": _QUEUE,
     "budget": {"min-available": portion, "max-unavailable": portion, "namespace": name},
     "gang": _POD | _GANG,

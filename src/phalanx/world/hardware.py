@@ -12,10 +12,10 @@ from phalanx.model.node import Node
 
 
 class Hardware:
-    """Remembers the objects by node, and what those nodes are without them."""
+    """Remembers the objects by node and kind, and what those nodes are without them."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, DevicesSeen] = {}
+        self._seen: dict[str, dict[str, DevicesSeen]] = {}
         self._plain: dict[str, Node] = {}
 
     def apply(self, event: NodeSeen | DevicesSeen | DevicesGone | Refused, nodes: Mapping[str, Node]) -> Iterator[Node]:
@@ -23,26 +23,37 @@ class Hardware:
         if isinstance(event, NodeSeen):
             yield self._described(event.node)
             return
-        name = event.object.name
-        old = self._seen.get(name)
+        name, kind = event.object.name, event.object.kind
+        of = self._seen.setdefault(name, {})
+        old = of.get(kind)
         if isinstance(event, DevicesSeen):
-            self._seen[name] = event
+            of[kind] = event
         else:
             another = isinstance(event, DevicesGone) and old is not None and event.uid not in {None, old.uid}
-            if old is None or old.object != event.object or another:
-                return
+            if old is not None and old.object == event.object and not another:
+                del of[kind]
+        if not of:
             del self._seen[name]
-        if name in nodes:
+        if of.get(kind) is not old and name in nodes:
             yield self._described(self._plain.get(name, nodes[name]))
 
     def _described(self, node: Node) -> Node:
-        """Return a node with what its object says."""
+        """Return a node with what its objects say."""
         seen = self._seen.get(node.name)
         if seen is None:
             self._plain.pop(node.name, None)
             return node
         self._plain[node.name] = node
-        return _with(node, seen)
+        for kind in sorted(seen):
+            node = _zoned(_with(node, seen[kind]), seen[kind])
+        return node
+
+
+def _zoned(node: Node, seen: DevicesSeen) -> Node:
+    """Return a node with the NUMA nodes that its object describes. What its own labels say of the policy counts."""
+    if not seen.zones and not seen.numa_policy:
+        return node
+    return replace(node, zones=seen.zones or node.zones, numa_policy=node.numa_policy or seen.numa_policy)
 
 
 def _with(node: Node, seen: DevicesSeen) -> Node:

@@ -12,6 +12,7 @@ from phalanx.model.snapshot import NodeTable
 from phalanx.model.task import Shape, State
 from phalanx.model.topology import Domains
 from phalanx.world.device_rows import DeviceRows
+from phalanx.world.island_rows import IslandRows
 from phalanx.world.occupancy import Counts, Occupancies
 from phalanx.world.shared_rows import SharedRows
 
@@ -42,11 +43,13 @@ class NodeRows:
         self.occupancy = Occupancies()
         self.devices = DeviceRows()
         self.shared = SharedRows()
+        self.islands = IslandRows()
 
     def touch(self, name: str) -> None:
         """Mark a node: it, or a task on it, changed."""
         self._dirty.add(name)
         self.shared.touch(name)
+        self.islands.touch(name)
 
     @property
     def dirty(self) -> bool:

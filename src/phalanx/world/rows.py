@@ -85,6 +85,7 @@ class Rows:
             shared=self.nodes.shared.table(world, nodes, running, tasks),
             topologies={name: seen.levels for name, seen in sorted(world.said.topologies.items())},
             derived=self._handed_on(self._amounts[0][0], nodes.names, nodes.labels, nodes.taint_sets, nodes.taint_set),
+            islands=self.nodes.islands.tables(world, nodes, axis, self._amounts[0][0], running, tasks),
         )  # fmt: skip
 
     def _handed_on(self, *basis: object) -> dict[object, Any]:

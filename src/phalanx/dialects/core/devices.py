@@ -7,12 +7,13 @@ remark on the node and no more: a wrong label must not take a node out of servic
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from phalanx.dialects.core.device_links import link
 from phalanx.dialects.core.device_registers import REGISTERS, RegisterError, registered
 from phalanx.dialects.core.device_splits import joined
 from phalanx.dialects.core.percented_devices import percented, with_percented
 from phalanx.model.axis import GPU, Amounts, is_extended, unit
 from phalanx.model.device import DEVICES_MAX, Device
-from phalanx.model.keys import CORDONED_DEVICES, annotation, label, mistaken
+from phalanx.model.keys import CORDONED_DEVICES, DEVICE_LINKS, annotation, label, mistaken
 from phalanx.model.quantity import QuantityError, capacity, shown
 
 #: After the name of the resource. NVIDIA's feature discovery writes the first of each, AMD's node labeller the second.
@@ -23,6 +24,8 @@ _REPLICAS = ".replicas"
 #: Time slicing adds this to the resource, if it is told to rename it, and to the model.
 _SHARED, _SHARED_MODEL = ".shared", "-SHARED"
 
+#: Annotations that name devices, which the node may not have.
+_NAMING = frozenset({CORDONED_DEVICES, DEVICE_LINKS})
 CORDON_ALLOWED = "RESOURCE=INDEX,INDEX…, several with ';' between them, such as nvidia.com/gpu=3,5"
 
 
@@ -42,7 +45,7 @@ def described(
     """Return the devices of which a node says more than their number, and what may be given out."""
     resources = [name for name in allocatable if is_extended(name)]
     wrong = mistaken("Node", "annotation", annotations)
-    if not resources and wrong is None and CORDONED_DEVICES not in annotations:
+    if not resources and wrong is None and _NAMING.isdisjoint(annotations):
         return Described((), allocatable, ())
     counted, allocatable = allocatable, with_percented(labels, allocatable)
     resources = [name for name in allocatable if is_extended(name)]
@@ -55,6 +58,7 @@ def described(
             found[resource] = listed
         reading.compare(resource, found.get(resource))
     reading.cordon(found)
+    link(found, labels, annotations, reading.places, reading.remarks)
     left = reading.left(found)
     for resource in reading.shared:
         found, left = joined(resource, found, left, reading.places(resource))
@@ -122,7 +126,7 @@ class _Reading:
 
     def places(self, resource: str) -> int:
         """Return how many the device plugin counts."""
-        return self.capacity[resource] // unit(resource)
+        return self.capacity.get(resource, 0) // unit(resource)
 
     def uncounted(self, resource: str, listed: list[Device]) -> list[Device]:
         """Return all places as those of one device: they may be of few GPUs, so no part of one is given out."""

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from phalanx.dialects.core import objects
 from phalanx.dialects.core.devices import described
+from phalanx.dialects.core.numa_policies import numa_policy
 from phalanx.dialects.mistakes import RESOURCE_ALLOWED, FieldError, check_name, is_resource, one_of, under
 from phalanx.model.axis import AMOUNT_MAX, is_extended
 from phalanx.model.events import NamespaceSeen
@@ -28,6 +29,7 @@ def read_node(node: objects.Node) -> Node:
     else:
         allocatable = _amounts(status.allocatable, "status.allocatable")
     found = described(meta.labels or {}, meta.annotations or {}, _readable(status.capacity, allocatable), allocatable)
+    policy, wrong = numa_policy(meta.labels or {})
     return Node(
         name=meta.name,
         uid=meta.uid or "",
@@ -39,7 +41,8 @@ def read_node(node: objects.Node) -> Node:
         features=tuple(sorted(set(status.declared_features or ()))),
         images=tuple(_image(tuple(one.names or ()), one.size_bytes or 0) for one in status.images or ()),
         devices=found.devices,
-        remarks=found.remarks,
+        remarks=found.remarks if wrong is None else (*found.remarks, wrong),
+        numa_policy=policy,
     )
 
 

@@ -88,7 +88,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         part_field=asked.field if asked else "",
         part_counted=bool(asked and asked.stands_for),
         groups=next((said for ask in table.groups if (said := ask(pod))), ()) if asked or reserves else (),
-        hold=mistakes.first or (_hold(pod, state, membership, table) or (asked and asked.hold) if ours else None),
+        hold=mistakes.first or (_hold(pod, state, membership, table) or _apart(asked, wishes) if ours else None),
     )
 
 
@@ -136,8 +136,24 @@ def _wishes(pod: pod_objects.Pod, priority: int, mistakes: Mistakes, table: Tabl
         next((one.expected_runtime for one in said if one.expected_runtime is not None), None),
         next((one.preemptible for one in said if one.preemptible is not None), None),
         next((one.patience for one in said if one.patience is not None), None),
-        next((one.devices for one in said if one.devices is not None), None),
+        _joined([one.devices for one in said if one.devices is not None]),
     )
+
+
+def _joined(wishes: list[DeviceWish]) -> DeviceWish | None:
+    """Return the first wish; what must lie together must, whoever says so."""
+    if len(wishes) < 2:
+        return wishes[0] if wishes else None
+    return replace(wishes[0], together=tuple(sorted({layer for one in wishes for layer in one.together})))
+
+
+def _apart(asked: Asked | None, wishes: Wishes) -> Hold | None:
+    """Return why the part that a pod asks for cannot be given out as it wishes."""
+    if asked is None or asked.hold is not None:
+        return asked and asked.hold
+    if wishes.devices is not None and wishes.devices.together and asked.part.devices > 1:
+        return Hold(asked.field, "parts of several GPUs are not kept together inside a node by this version")
+    return None
 
 
 @lru_cache(maxsize=8192)

@@ -198,3 +198,24 @@ def _raise_to(amounts: dict[str, int], others: Mapping[str, int]) -> None:
     """Set each amount to the greater of the two."""
     for name, amount in others.items():
         amounts[name] = max(amounts.get(name, 0), amount)
+
+
+def guaranteed(spec: pod_objects.PodSpec) -> bool:
+    """Tell whether every container is limited in cpu and memory to what it requests: then it may have cpus alone.
+
+    What cannot be read is refused elsewhere.
+    """
+    for one in [*(spec.containers or ()), *(spec.init_containers or ())]:
+        limits = (one.resources.limits if one.resources else None) or {}
+        requests = (one.resources.requests if one.resources else None) or {}
+        for name in (CPU, MEMORY):
+            if name not in limits or (name in requests and not _equal(requests[name], limits[name], name)):
+                return False
+    return bool(spec.containers)
+
+
+def _equal(one: object, other: object, name: str) -> bool:
+    try:
+        return one == other or request(one, name) == request(other, name)
+    except QuantityError:
+        return False

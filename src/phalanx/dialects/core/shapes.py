@@ -3,7 +3,7 @@
 import msgspec
 
 from phalanx.dialects.core import constraints, pod_objects
-from phalanx.dialects.core.requests import effective, infeasible
+from phalanx.dialects.core.requests import effective, guaranteed, infeasible
 from phalanx.dialects.mistakes import Mistakes
 from phalanx.model.task import Shape
 
@@ -46,6 +46,7 @@ def _shape(
         preferences=constraints.preferences(spec.affinity, mistakes),
         host_ports=constraints.host_ports(spec, mistakes),
         features=constraints.features(spec),
+        pinned=guaranteed(spec),
     )
 
 

@@ -1,8 +1,18 @@
 """The row of Koordinator."""
 
+from collections.abc import Iterator
+
+from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.dialect import Dialect, Kind, Version
-from phalanx.dialects.koordinator import devices, parts
+from phalanx.dialects.koordinator import devices, numa, parts
 from phalanx.model.events import DevicesGone
+from phalanx.model.task import Hold
+
+
+def _holds(pod: Pod) -> Iterator[Hold]:
+    yield from parts.holds(pod)
+    yield from numa.holds(pod)
+
 
 KOORDINATOR = Dialect(
     name="koordinator",
@@ -19,5 +29,6 @@ KOORDINATOR = Dialect(
     ),
     part=parts.part,
     groups=parts.groups,
-    holds=parts.holds,
+    wishes=numa.wishes,
+    holds=_holds,
 )

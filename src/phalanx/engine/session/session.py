@@ -10,6 +10,7 @@ from phalanx.engine.session.column import AMOUNTS, Column
 from phalanx.engine.session.devices import Devices
 from phalanx.engine.session.entries import Entry, Evicted, Placed, Promised, Released, Reservation, Waiting
 from phalanx.engine.session.fences import Fences
+from phalanx.engine.session.islands import Islands
 from phalanx.engine.session.journal import Journal
 from phalanx.engine.session.ledger import EVERY, Ledger, Promise
 from phalanx.engine.session.memory import ALWAYS, Memory
@@ -65,14 +66,15 @@ class Session:
     scored: Int
     fences: Fences
     log: list[Entry] = field(default_factory=list[Entry])
-    #: By gang: why it waits. The first reason of a cycle counts.
+    #: By gang: why it waits; the first reason counts.
     reasons: dict[int, Reason] = field(default_factory=dict[int, Reason])
     searches: list[Search] = field(default_factory=list[Search])
     reservation: Reservation | None = None
     memory: Memory = field(default_factory=Memory)
-    #: The books of shared devices; None: nobody shares any.
+    #: The books of shared devices (None: nobody shares any), and of islands inside nodes.
     devices: Devices | None = None
-    #: Gangs that have a promise, or had one before a rollback.
+    islands: list[Islands] = field(default_factory=list[Islands])
+    #: Gangs with a promise, now or before a rollback.
     _promising: set[int] = field(default_factory=set[int])
     #: A resident was evicted, or was before a rollback.
     evicting: bool = False
@@ -88,8 +90,9 @@ class Session:
         attempt: Attempt | None = None,
         shares: Int | None = None,
         sharing: Sharing | None = None,
+        layers: tuple[str, ...] = (),
     ) -> "Session":
-        """Start a cycle: private copies of everything that may change. `sharing`: as the policy's plugin says."""
+        """Start a cycle: private copies of everything that may change. `sharing`, `layers`: as plugins say."""
         journal, tasks = Journal(), snapshot.tasks
         promised = np.flatnonzero(tasks.nominated >= 0)
         session = cls(
@@ -97,16 +100,15 @@ class Session:
             queues=QueueBooks(snapshot, journal),
             shares=np.zeros_like(snapshot.queues.quota) if shares is None else shares,
             place=np.full(len(tasks), -1, np.int64), promise=tasks.nominated.copy(),
-            released=np.zeros(len(tasks), np.int64),
-            disputed=np.zeros(len(tasks), np.int64),
+            released=np.zeros(len(tasks), np.int64), disputed=np.zeros(len(tasks), np.int64),
             served=np.zeros(len(snapshot.gangs), np.int64),
             evicted=np.zeros(len(snapshot.running) + len(promised), np.int64),
             budgets=snapshot.running.budgets.copy(), scored=snapshot.nodes.scored.copy(order="F"),
-            fences=Fences(len(snapshot.nodes), journal),
-            _promising=set(tasks.gang[promised].tolist()), _attempt=attempt,
+            fences=Fences(len(snapshot.nodes), journal), _attempt=attempt,
+            _promising=set(tasks.gang[promised].tolist()),
         )  # fmt: skip
         session.queues.charge_tasks(promised)
-        session.devices = open_devices(session, sharing, promised)
+        session.devices = open_devices(session, sharing, layers, promised)
         return session
 
     @property
@@ -269,10 +271,7 @@ class Session:
         return known[1] if known is not None and known[0] == version else self.memory.once(key, version, answer)
 
     def attempt(self, unit: Unit) -> Taken:
-        """Place a unit as the policy in force would: for a veto that must see more than its own unit.
-
-        It changes the session. The caller takes a checkpoint before, and rolls back to it.
-        """
+        """Place a unit as the policy would, for a veto that must see more. The caller rolls back what it changed."""
         assert self._attempt is not None, "a session that decide opened knows how its policy places"
         return self._attempt(self, unit)
 

@@ -45,6 +45,8 @@ def reserve(session: Session, policy: Policy, unit: Unit) -> bool:
     if session.devices is not None:
         places_of = [(int(shape[entry.tasks[0]]), entry.nodes) for entry in places]
         session.devices.keep(np.unique(np.concatenate([where for _, where in places_of])), places_of)
+    for layer in session.islands:
+        layer.keep(np.unique(np.concatenate([entry.nodes for entry in places])))
     session.reservation = reservation
     minutes = (reservation.start - session.snapshot.now) / 60
     what = "a place is" if len(unit.tasks) == 1 else f"{len(unit.tasks)} places are"
@@ -64,6 +66,8 @@ def withdraw(session: Session, policy: Policy) -> None:
     session.ledger.unreserve()
     if session.devices is not None:
         session.devices.forget()
+    for layer in session.islands:
+        layer.forget()
     units = waiting_units(session, policy)
     open_ = none_of(units, (session.place >= 0) | (session.disputed > 0)) & (units.gang != reservation.gang)
     open_[list(units.holds)] = False

@@ -3,7 +3,14 @@
 from phalanx.dialects.core.parts import DEVICES, DEVICES_ALLOWED, FRACTION, FRACTION_ALLOWED, ONE_OF_THEM
 from phalanx.dialects.mistakes import NAME, NAME_ALLOWED, NAME_MAX
 from phalanx.dialects.native.annotations import COUNT, COUNT_ALLOWED, COUNT_MAX, FLAGS, LEVEL, LEVEL_ALLOWED
-from phalanx.dialects.native.device_wishes import MEMORY, MEMORY_ALLOWED, MODELS, MODELS_ALLOWED
+from phalanx.dialects.native.device_wishes import (
+    MEMORY,
+    MEMORY_ALLOWED,
+    MODELS,
+    MODELS_ALLOWED,
+    TOGETHER,
+    TOGETHER_ALLOWED,
+)
 from phalanx.dialects.native.parts import GROUPS, GROUPS_ALLOWED
 from phalanx.dialects.timestamps import DURATION_ALLOWED
 from phalanx.kube.admission import names, templates
@@ -42,6 +49,7 @@ _ALLOWED = {
     Value.DEVICE_COUNT: (DEVICES_ALLOWED, f"v.matches({pattern(DEVICES.pattern)})"),
     Value.GROUPS: (GROUPS_ALLOWED, f"v.matches({pattern(GROUPS.pattern)})"),
     Value.MODELS: (MODELS_ALLOWED, f"v.matches({pattern(MODELS.pattern)})"),
+    Value.TOGETHER: (TOGETHER_ALLOWED, f"v.matches({pattern(TOGETHER.pattern)})"),
     Value.MEMORY: (MEMORY_ALLOWED, f"v.matches({pattern(MEMORY.pattern)})"),
 }
 _OWNERS = "dyn(object).metadata.?ownerReferences.orValue([])"
