@@ -1,5 +1,6 @@
 """Find: which nodes take the copies of a request, given every filter and score of the policy."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -7,11 +8,11 @@ import numpy as np
 from phalanx.engine.kernels.by_caps import by_caps
 from phalanx.engine.kernels.by_count import by_count
 from phalanx.engine.placement.copies import caps_of, copies, reaches
-from phalanx.engine.plugin import PluginError, Score
+from phalanx.engine.plugin import Filter, PluginError, Score
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
-from phalanx.model.axis import Int
+from phalanx.model.axis import Float, Int
 
 NO_TASKS: Int = np.zeros(0, np.int64)
 
@@ -39,13 +40,22 @@ def _fills_gap(session: Session, gang: int) -> bool:
 
 def score(session: Session, policy: Policy, request: Request, nodes: Int, taken: Int) -> Int:
     """Return the weighted sum of all scores on the grid, entry by entry."""
+    return _on_grid(_sum(session, request, policy.scores, nodes, taken), session, policy, request, nodes)
+
+
+def _sum(session: Session, request: Request, scores: Iterable[tuple[Score, float]], nodes: Int, taken: Int) -> Float:
     total = np.zeros(len(nodes))
-    for plugin, weight in policy.scores:
+    for plugin, weight in scores:
         scored = plugin.score(session, request, nodes, taken) if weight else None
         if scored is not None:
             total += weight * scored
+    return total
+
+
+def _on_grid(total: Float, session: Session, policy: Policy, request: Request, nodes: Int) -> Int:
     if not np.isfinite(total).all():
-        bad = [plugin.name for plugin, _ in policy.scores if not _is_finite(plugin, session, request, nodes, taken)]
+        none = np.zeros(len(nodes), np.int64)
+        bad = [plugin.name for plugin, _ in policy.scores if not _is_finite(plugin, session, request, nodes, none)]
         raise PluginError(f"plugin {', '.join(bad)}: a score must be a number from 0 to 1")
     return np.rint(total * GRID).astype(np.int64)
 
@@ -87,16 +97,35 @@ def fit(session: Session, policy: Policy, request: Request) -> int:
 
 
 def _one_by_one(session: Session, policy: Policy, request: Request) -> Int:
-    """Ask every plugin again after each copy: needed when placing on A changes the answer for B."""
+    """Ask after each copy whoever looks beyond a node; what the others say changes on the node that got it alone."""
     start = session.checkpoint()
-    request = replace(request, candidates=np.flatnonzero(copies(session, policy, request) > 0))
+    room = copies(session, policy, request).copy()
+    candidates = np.flatnonzero(room > 0)
+    request = replace(request, candidates=candidates)
+    near = [one for one in policy.scores if one[0].reach == "node"]
+    far = [one for one in policy.scores if one[0].reach != "node"]
+    filters = [one for one in policy.reaching if isinstance(one, Filter) and one.room(session, request) is not None]
+    alone = np.zeros(len(room))
+    alone[candidates] = _sum(session, request, near, candidates, np.zeros(len(candidates), np.int64))
     picked: list[int] = []
     for _ in range(request.count):
-        nodes = np.flatnonzero(copies(session, policy, request) > 0)
+        open_ = room[candidates] > 0
+        for plugin in filters:
+            open_ &= _room(plugin, session, request)[candidates] > 0
+        nodes = candidates[open_]
         if not len(nodes):
             break
-        best = nodes[np.argmax(score(session, policy, request, nodes, np.zeros(len(nodes), np.int64)))]
-        picked.append(int(best))
-        session.take(request, NO_TASKS, np.array([best]))
+        total = alone[nodes] + _sum(session, request, far, nodes, np.zeros(len(nodes), np.int64))
+        best = nodes[[int(np.argmax(_on_grid(total, session, policy, request, nodes)))]]
+        picked.append(int(best[0]))
+        session.take(request, NO_TASKS, best)
+        room[best] -= 1
+        alone[best] = _sum(session, request, near, best, np.zeros(1, np.int64))
     session.rollback(start)
     return np.array(picked, np.int64)
+
+
+def _room(plugin: Filter, session: Session, request: Request) -> Int:
+    room = plugin.room(session, request)
+    assert room is not None, "who has something to say of a request says it of every copy"
+    return room
