@@ -4,7 +4,7 @@ import os
 import sys
 
 from bench.cluster import reclaimers
-from bench.cluster.backlog import Row, measure
+from bench.cluster.backlog import Row, measure, race
 from bench.cluster.contenders import (
     KUBE,
     KUBE_BATCHING,
@@ -21,12 +21,22 @@ from bench.cluster.first_bind import measure_first_bind
 from bench.cluster.peers import PEERS
 from bench.cluster.reclaim import measure_reclaim
 from bench.cluster.settings import Settings, Size, settings
+from bench.cluster.shapes import SHAPES, crowd, machines
 from bench.cluster.starting import measure_start
 from bench.cluster.stream import measure_stream
-from bench.cluster.tables import backlog_table, events_table, first_bind_table, reclaim_table, start_table, stream_table
+from bench.cluster.tables import (
+    backlog_table,
+    events_table,
+    first_bind_table,
+    reclaim_table,
+    shape_table,
+    start_table,
+    stream_table,
+)
 from phalanx import __version__
-from phalanx.kube.local import LocalError
+from phalanx.kube.local import ControlPlane, LocalError
 from phalanx.kube.local.versions import module_of, wanted
+from phalanx.testing.objects import Manifest, create_all
 
 
 def main() -> int:
@@ -104,6 +114,22 @@ def _first(asked: Settings) -> None:
     first_bind_table(f"First bind: where the time goes, {size}, medians of {rounds} starts", phases)
 
 
+def _shapes(asked: Settings) -> None:
+    size, there = asked.shapes, asked.shapes.pods // 10
+    for shape in SHAPES:
+        rows = []
+        for each in chosen((PHALANX_PLAIN, KUBE), asked.only):
+            scheduler = "phalanx" if each is PHALANX_PLAIN else "default-scheduler"
+            first, second = machines(shape, size), crowd(shape, size, there, scheduler)
+
+            def lay_out(plane: ControlPlane, objects: tuple[list[Manifest], ...] = (first, second)) -> None:
+                for batch in objects:
+                    create_all(plane.kubeconfig, batch)
+
+            rows.append(_told(race(each, size, lay_out)))
+        shape_table(f"{shape.name}: {size}, {there:,} pods there already", rows)
+
+
 def _told(row: Row) -> Row:
     """Say it as soon as it is known: a table may take half an hour."""
     sys.stderr.write(f"{row.name}: {row.bound:,} pods, {row.per_second:,.0f}/s from start, CPU {row.cpu:.1f} s\n")
@@ -127,6 +153,7 @@ _TABLES = {
     "reclaim": _reclaim,
     "events": _events,
     "first": _first,
+    "shapes": _shapes,
 }
 
 if __name__ == "__main__":

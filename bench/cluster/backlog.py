@@ -3,6 +3,7 @@
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,11 +52,17 @@ class Row:
 
 def measure(contender: Contender, size: Size) -> Row:
     """Measure one contender on a control plane of its own."""
+    what = f"{contender.name}, {size}: creating"
+    return race(contender, size, lambda plane: fill(plane, size.nodes, backlog(contender, size), what))
+
+
+def race(contender: Contender, size: Size, laid_out: Callable[[ControlPlane], None]) -> Row:
+    """Measure how long a contender takes for `size.pods` pods, on a control plane with what was laid out."""
     with ControlPlane(controller_manager=False) as plane, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         contender.prepare(plane, folder)
         commands = contender.commands(plane, folder)
-        fill(plane, size.nodes, backlog(contender, size), f"{contender.name}, {size}: creating")
+        laid_out(plane)
         with BoundPods(plane.kubeconfig) as seen:
             started = time.monotonic()
             with running(commands) as processes:

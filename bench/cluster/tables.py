@@ -36,6 +36,27 @@ def backlog_table(title: str, rows: Sequence[Row]) -> None:
     table(title, head, [_cells(row, limit, kube) for row in rows])
 
 
+def shape_table(title: str, rows: Sequence[Row]) -> None:
+    """Print a table of backlogs in which no pod belongs to another."""
+    head = (
+        "contender",
+        "pods/s from start",
+        "to kube-scheduler",
+        "pods/s once binding",
+        "last bind s",
+        "CPU s",
+        "peak MiB",
+    )
+    kube = _speed(rows, KUBE.name)
+    table(title, head, [
+        [
+            _name(row), f"{row.per_second:,.0f}", _ratio(row.per_second, kube), f"{row.once_started:,.0f}",
+            f"{row.last:.2f}", f"{row.cpu:.1f}", f"{row.peak / MIB:,.0f}",
+        ]
+        for row in rows
+    ])  # fmt: skip
+
+
 def stream_table(title: str, rows: Sequence[Latency]) -> None:
     """Print a table of latencies."""
     head = ("contender", "pods", "pods/s created", "never bound", "p50 s", "p99 s", "longest s", "CPU s")
@@ -108,9 +129,8 @@ def _speed(rows: Sequence[Row], name: str) -> float | None:
 
 
 def _cells(row: Row, limit: float | None, kube: float | None) -> list[str]:
-    unbound = "" if row.bound == row.size.pods else f" (only {row.bound:,} bound)"
     return [
-        row.name + unbound,
+        _name(row),
         f"{row.per_second:,.0f}",
         _ratio(row.per_second, limit),
         _ratio(row.per_second, kube),
@@ -122,6 +142,10 @@ def _cells(row: Row, limit: float | None, kube: float | None) -> list[str]:
         f"{row.cpu:.1f}",
         f"{row.peak / MIB:,.0f}",
     ]
+
+
+def _name(row: Row) -> str:
+    return row.name if row.bound == row.size.pods else f"{row.name} (only {row.bound:,} bound)"
 
 
 def _ratio(value: float, other: float | None) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from phalanx.kube.client import MERGE_PATCH, Client
 from phalanx.kube.local import ControlPlane
 from phalanx.testing.objects import Manifest, create_all, delete_all, list_all, path_of, with_client
-from tests.differential.case import NAMESPACES, PRIORITIES, SCHEDULER, Case
+from tests.differential.case import NAMESPACES, NEIGHBOUR, PRIORITIES, SCHEDULER, Case
 from tests.differential.extender import Extender
 
 _CONFIG = """\
@@ -27,8 +27,8 @@ percentageOfNodesToScore: 100
 podInitialBackoffSeconds: 600
 podMaxBackoffSeconds: 600
 profiles:
-- schedulerName: {scheduler}
-  plugins: {{postFilter: {{disabled: [{{name: "*"}}]}}}}
+- {{schedulerName: {scheduler}, plugins: {{postFilter: {{disabled: [{{name: "*"}}]}}}}}}
+- {{schedulerName: {neighbour}, plugins: {{postFilter: {{disabled: [{{name: "*"}}]}}}}}}
 extenders:
 - {{urlPrefix: "{url}", filterVerb: filter, bindVerb: bind, nodeCacheCapable: true, httpTimeout: 60s}}
 """
@@ -54,6 +54,8 @@ _NAMESPACED = (
     "/api/v1/namespaces/{}/services",
     "/apis/storage.k8s.io/v1/namespaces/{}/csistoragecapacities",
 )
+#: Of these the server drops the status when they are made.
+_STATED = {"PersistentVolume", "PersistentVolumeClaim", "Pod"}
 _PATIENCE = 120.0
 
 
@@ -99,7 +101,7 @@ class Arena:
         # A pod needs its node's name alone, but a claim must be there before its pod is seen.
         for batch in case.batches:
             create_all(self.kubeconfig, batch)
-            stated = [item for item in batch if item["kind"].startswith("PersistentVolume") and "status" in item]
+            stated = [item for item in batch if item["kind"] in _STATED and "status" in item]
             with_client(self.kubeconfig, partial(_state, stated))
         # Each kind reaches kube-scheduler on a watch of its own. Who differs is asked again, so this only saves time.
         time.sleep(0.3)
@@ -152,7 +154,7 @@ def name_of(pod: Manifest) -> str:
 
 
 async def _state(items: Sequence[Manifest], client: Client) -> None:
-    """Write the status of volumes and claims, which the server drops when they are made."""
+    """Write what the server drops when objects are made."""
     for item in items:
         path = f"{path_of(item)}/{item['metadata']['name']}/status"
         body = msgspec.json.encode({"status": item["status"]})
@@ -170,7 +172,7 @@ def arena(version: str | None = None, **options: Any) -> Iterator[Arena]:
     """Start all of it."""
     with TemporaryDirectory() as folder, Extender() as extender:
         config = Path(folder) / "config.yaml"
-        config.write_text(_CONFIG.format(scheduler=SCHEDULER, url=extender.url))
+        config.write_text(_CONFIG.format(scheduler=SCHEDULER, neighbour=NEIGHBOUR, url=extender.url))
         flags = {
             "kube-apiserver": [_ADMISSION, _GATES],
             "kube-scheduler": [f"--config={config}", "--vmodule=schedule_one=10", _GATES],

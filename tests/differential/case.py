@@ -12,6 +12,8 @@ from phalanx.testing.objects import Manifest
 
 #: Whose pods are asked about; of nobody else's is anything decided.
 SCHEDULER = "asked"
+#: Pods that kube-scheduler looks after as well, and Phalanx takes for another scheduler's.
+NEIGHBOUR = "neighbour"
 NAMESPACES: dict[str, dict[str, str]] = {
     "default": {},
     "team-a": {"team": "a", "tier": "web"},

@@ -4,7 +4,7 @@ from random import Random
 from typing import Any
 
 from phalanx.testing.objects import Manifest
-from tests.differential.case import ASKED, PRIORITIES, Case, nodes, placed, pods, some
+from tests.differential.case import ASKED, NEIGHBOUR, PRIORITIES, Case, nodes, placed, pods, some
 
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _KEYS = ("disk", "size", "rack", "topology.kubernetes.io/zone", "kubernetes.io/hostname", "absent")
@@ -228,3 +228,24 @@ def _waits(random: Random, pod: Manifest) -> None:
     _ranks(random, pod)
     if random.random() < 0.3:
         pod["spec"]["schedulingGates"] = [{"name": f"example.com/{gate}"} for gate in some(random, "ab", 2, 1)]
+
+
+def nominations(random: Random, case: Case) -> None:
+    """Places that are kept for waiting pods of somebody else: from pods of their priority and below."""
+    standing = nodes(random)
+    running = placed(random, standing, pods(random, "r", random.randint(5, 15), _ranks))
+    waiting = pods(random, "w", random.randint(2, 12), _ranks)
+    for one in waiting:
+        # Gated, so that nobody decides about it: its nomination stays.
+        one["spec"] |= {"schedulerName": NEIGHBOUR, "schedulingGates": [{"name": "example.com/wait"}]}
+        if random.random() < 0.4:
+            one["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+        one["status"] = {"nominatedNodeName": random.choice(standing)["metadata"]["name"]}
+    case.batches = [standing, running, waiting]
+
+    def alter(random: Random, pod: Manifest) -> None:
+        _ranks(random, pod)
+        if random.random() < 0.3:
+            pod["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+
+    case.asked = pods(random, "p", ASKED, alter)

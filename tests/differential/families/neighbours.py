@@ -68,7 +68,7 @@ def spread(random: Random, case: Case) -> None:
             wants_nodes(random, pod)
         if random.random() < 0.3:
             pod["spec"]["tolerations"] = [{"operator": "Exists"}]
-        constraints = [_constraint(random) for _ in range(random.choice((1, 1, 2)))]
+        constraints = [constraint(random) for _ in range(random.choice((1, 1, 2)))]
         # No two may be about the same key and the same consequence.
         distinct = {(one["topologyKey"], one["whenUnsatisfiable"]): one for one in constraints}
         pod["spec"]["topologySpreadConstraints"] = list(distinct.values())
@@ -81,7 +81,8 @@ def _sometimes_tainted(random: Random, node: Manifest) -> None:
         node["spec"]["taints"] = [{"key": "k1", "value": "v", "effect": "NoSchedule"}]
 
 
-def _constraint(random: Random) -> dict[str, Any]:
+def constraint(random: Random) -> dict[str, Any]:
+    """Return a constraint that spreads pods."""
     made: dict[str, Any] = {
         "topologyKey": random.choice(_KEYS),
         "maxSkew": random.choice((1, 1, 2, 3)),
@@ -114,29 +115,30 @@ def _affinity(random: Random, pod: Manifest) -> dict[str, Any]:
     """Return the affinity of a pod, with a preference now and then: it must change nothing here."""
     wish: dict[str, Any] = pod["spec"].setdefault("affinity", {})
     if random.random() < 0.1:
-        wish["podAffinity"] = {_PREFERRED: [{"weight": 50, "podAffinityTerm": _term(random)}]}
+        wish["podAffinity"] = {_PREFERRED: [{"weight": 50, "podAffinityTerm": term(random)}]}
     return wish
 
 
 def _terms(random: Random) -> list[dict[str, Any]]:
-    return [_term(random) for _ in range(random.choice((1, 1, 1, 2)))]
+    return [term(random) for _ in range(random.choice((1, 1, 1, 2)))]
 
 
-def _term(random: Random) -> dict[str, Any]:
-    term: dict[str, Any] = {"topologyKey": random.choice(_KEYS)}
+def term(random: Random) -> dict[str, Any]:
+    """Return a term about other pods."""
+    made: dict[str, Any] = {"topologyKey": random.choice(_KEYS)}
     if random.random() < 0.95:
-        term["labelSelector"] = selector(random)
+        made["labelSelector"] = selector(random)
     if random.random() < 0.25:
-        term["namespaces"] = some(random, NAMESPACES, 2, 1)
+        made["namespaces"] = some(random, NAMESPACES, 2, 1)
     if random.random() < 0.25:
-        term["namespaceSelector"] = random.choice(
+        made["namespaceSelector"] = random.choice(
             ({}, {"matchLabels": {"team": "a"}}, {"matchLabels": {"tier": "web"}}, {"matchLabels": {"team": "none"}})
         )
-    if "labelSelector" in term and random.random() < 0.2:
+    if "labelSelector" in made and random.random() < 0.2:
         key = random.choice(("app", "version"))
-        if key not in set(_keys(term["labelSelector"])):
-            term[random.choice(("matchLabelKeys", "mismatchLabelKeys"))] = [key]
-    return term
+        if key not in set(_keys(made["labelSelector"])):
+            made[random.choice(("matchLabelKeys", "mismatchLabelKeys"))] = [key]
+    return made
 
 
 def _keys(chosen: dict[str, Any]) -> Iterable[str]:

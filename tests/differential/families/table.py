@@ -4,9 +4,7 @@ from tests.differential.comparing import Family
 from tests.differential.families import basic, features, neighbours, storage
 
 #: Not built yet, so that neither CI nor the long form asks about them unless they are named.
-AWAITED = frozenset({
-    "bound volumes", "static volumes", "provisioned volumes", "attach limits", "inline disks",
-})  # fmt: skip
+AWAITED = frozenset({"static volumes", "provisioned volumes"})
 
 FAMILIES: dict[str, Family] = {
     "resources": basic.resources,
@@ -14,6 +12,7 @@ FAMILIES: dict[str, Family] = {
     "node affinity": basic.node_affinity,
     "ports": basic.ports,
     "priority": basic.priority,
+    "nominations": basic.nominations,
     "pods that repel": neighbours.repelled,
     "pod affinity": neighbours.affinity,
     "pod anti-affinity": neighbours.anti_affinity,

@@ -4,8 +4,9 @@ from random import Random
 from typing import Any
 
 from phalanx.testing.objects import Manifest
-from tests.differential.case import Case, nodes, placed, pods, some
+from tests.differential.case import NAMESPACES, Alter, Case, nodes, placed, pods, some
 from tests.differential.comparing import Family
+from tests.differential.families.neighbours import constraint, labelled, term
 
 _IMAGES = {
     "registry.example/torch:2.1": 9_000_000_000,
@@ -76,4 +77,74 @@ def _preference(random: Random) -> dict[str, Any]:
     return {"weight": random.choice((1, 7, 50, 100)), "preference": {"matchExpressions": [expression]}}
 
 
-WISHES: dict[str, Family] = {"plain wishes": plain}
+def beside(random: Random, case: Case) -> None:
+    """Preferred affinity and anti-affinity, of those who are asked and of those who run, who also need some."""
+    _among_others(random, case, _likes, running=_likes_and_needs)
+
+
+def apart(random: Random, case: Case) -> None:
+    """Spread that schedules anyway."""
+    _among_others(random, case, _spreads, running=labelled)
+
+
+def replicas(random: Random, case: Case) -> None:
+    """Pods of services, which say nothing themselves: kube-scheduler spreads them by default."""
+    _among_others(random, case, lambda _random, _pod: None, running=labelled)
+    services = [
+        {
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": f"s-{app}", "namespace": namespace},
+            "spec": {"selector": {"app": app}, "ports": [{"port": 80}]},
+        }
+        for app in "xy"
+        for namespace in NAMESPACES
+    ]  # fmt: skip
+    case.batches.insert(1, services)
+
+
+def _among_others(random: Random, case: Case, alter: Alter, running: Alter) -> None:
+    def small(random: Random, pod: Manifest) -> None:
+        pod["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "50m", "memory": "64Mi"}}
+        running(random, pod)
+
+    def asks(random: Random, pod: Manifest) -> None:
+        labelled(random, pod)
+        pod["spec"]["containers"][0]["resources"] = {"requests": _requests(random)}
+        alter(random, pod)
+
+    standing = nodes(random, random.randint(4, 10), _attractive)
+    case.batches = [standing, placed(random, standing, pods(random, "r", random.randint(5, 30), small, NAMESPACES))]
+    case.asked = pods(random, "p", ASKED, asks, NAMESPACES)
+
+
+def _likes(random: Random, pod: Manifest) -> None:
+    affinity = pod["spec"].setdefault("affinity", {})
+    for kind in some(random, ("podAffinity", "podAntiAffinity"), 2, 1):
+        terms = [{"weight": random.choice((1, 10, 100)), "podAffinityTerm": term(random)} for _ in range(2)]
+        affinity.setdefault(kind, {})[_PREFERRED] = terms[: random.randint(1, 2)]
+
+
+def _likes_and_needs(random: Random, pod: Manifest) -> None:
+    labelled(random, pod)
+    if random.random() < 0.5:
+        _likes(random, pod)
+    if random.random() < 0.3:
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": [term(random)]}
+        pod["spec"].setdefault("affinity", {}).setdefault("podAffinity", {}).update(required)
+
+
+def _spreads(random: Random, pod: Manifest) -> None:
+    made = [constraint(random) | {"whenUnsatisfiable": "ScheduleAnyway"} for _ in range(random.randint(1, 2))]
+    for one in made:
+        one.pop("minDomains", None)
+    pod["spec"]["topologySpreadConstraints"] = list({one["topologyKey"]: one for one in made}.values())
+
+
+WISHES: dict[str, Family] = {
+    "plain wishes": plain,
+    "preferred neighbours": beside,
+    "soft spread": apart,
+    "default spread": replicas,
+}
+#: As for families.
+WISHES_AWAITED = frozenset({"preferred neighbours", "soft spread", "default spread"})
+WISHES_BUILT: dict[str, Family] = {name: family for name, family in WISHES.items() if name not in WISHES_AWAITED}
