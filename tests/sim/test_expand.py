@@ -38,14 +38,14 @@ def names(*objects: dict[str, Any]) -> list[str]:
     """Return the names of all pods that expansion makes."""
     made = [pods for _, pods in expand(objects)]
     assert not any(isinstance(pods, Refused) for pods in made)
-    return [pod["metadata"]["name"] for pods in made if not isinstance(pods, Refused) for pod in pods]
+    return [one.object["metadata"]["name"] for pods in made if not isinstance(pods, Refused) for one in pods]
 
 
 def test_a_job_becomes_pods_as_its_controller_would_write_them() -> None:
     ((_, made),) = expand([controller("Job", parallelism=2, completions=2, completionMode="Indexed")])
     assert not isinstance(made, Refused)
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "Job/default/train", "controller": True}
-    assert made == [
+    assert [one.object for one in made] == [
         {
             "apiVersion": "v1",
             "kind": "Pod",
@@ -84,7 +84,7 @@ def test_a_job_becomes_pods_as_its_controller_would_write_them() -> None:
         (controller("StatefulSet", replicas=2), 2),
         (controller("CronJob", parallelism=4), 0),
         (controller("PodTemplate"), 0),
-        ({**controller("Job", parallelism=4), "apiVersion": "batch.volcano.sh/v1alpha1"}, 0),
+        ({**controller("Job", parallelism=4), "apiVersion": "batch.example/v1alpha1"}, 0),
     ],
 )
 def test_a_controller_makes_as_many_pods_as_it_would_now(one: dict[str, Any], count: int) -> None:
@@ -95,11 +95,12 @@ def test_a_stateful_set_counts_from_its_first_ordinal_and_its_pods_claim_volumes
     claims = [{"metadata": {"name": "data"}}]
     ((_, made),) = expand([controller("StatefulSet", replicas=2, ordinals={"start": 5}, volumeClaimTemplates=claims)])
     assert not isinstance(made, Refused)
-    assert [(pod["metadata"]["name"], pod["spec"]["volumes"]) for pod in made] == [
+    pods = [one.object for one in made]
+    assert [(pod["metadata"]["name"], pod["spec"]["volumes"]) for pod in pods] == [
         ("train-5", [{"name": "data", "persistentVolumeClaim": {"claimName": "data-train-5"}}]),
         ("train-6", [{"name": "data", "persistentVolumeClaim": {"claimName": "data-train-6"}}]),
     ]
-    assert made[0]["metadata"]["labels"] == {
+    assert pods[0]["metadata"]["labels"] == {
         "app": "x", "statefulset.kubernetes.io/pod-name": "train-5", "apps.kubernetes.io/pod-index": "5",
     }  # fmt: skip
 

@@ -41,7 +41,7 @@ def plan(
     """Say what the scheduler would do with these Kubernetes objects.
 
     Reads Nodes, Pods (with spec.nodeName they already run) and whatever describes them, in any mix of YAML and
-    JSON. Jobs, Deployments, ReplicaSets and StatefulSets without pods are expanded into them.
+    JSON. Jobs, Deployments, ReplicaSets, StatefulSets and Volcano's Jobs without pods are expanded into them.
 
     Parameters
     ----------

@@ -69,6 +69,23 @@ class Version:
         object.__setattr__(self, "decoder", msgspec.json.Decoder(self.type))
 
 
+class Made(NamedTuple):
+    """An object that a controller makes for another one."""
+
+    object: dict[str, Any]
+    #: The field of the other one that it comes from, with a dot at the end.
+    path: str
+
+
+class Maker(NamedTuple):
+    """A kind of object for which its system's controller makes pods. It is read in files alone."""
+
+    kind: str
+    api_version: str
+    #: What its controller would make of one that has made nothing yet, raising FieldError for a mistake.
+    make: Callable[[Mapping[str, Any]], list[Made]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """One kind of object that a dialect reads."""
@@ -126,6 +143,7 @@ class Dialect:
 
     name: str
     kinds: tuple[Kind, ...] = ()
+    makers: tuple[Maker, ...] = ()
     #: The gang of a pod, by its fields, labels, annotations or owners, given its namespace. One with an `owner` refers
     #: to an object; one without describes the gang itself.
     membership: Callable[[Pod, str, Mistakes], Membership | None] | None = None
@@ -165,6 +183,7 @@ class Table:
             raise ValueError("two dialects read one kind, or call two kinds by one name")
         #: By kind and `apiVersion`.
         self.versions = {(kind.kind, kind.api_version(version)): version for kind in kinds for version in kind.versions}
+        self.makers = {(maker.kind, maker.api_version): maker for row in rows for maker in row.makers}
         self.memberships = [row.membership for row in rows if row.membership]
         self.otherwise = [row.otherwise for row in rows if row.otherwise]
         self.references = [row.references for row in rows if row.references]
@@ -185,4 +204,6 @@ class Table:
     def name(self, kind: str, api_version: object) -> str:
         """Return what a kind is called in a `Reference`."""
         known = self.kind(kind, api_version)
+        if known is None and (kind, api_version) in self.makers:
+            return f"{kind}.{str(api_version).rpartition('/')[0]}"
         return kind if known is None else known.called

@@ -8,19 +8,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from phalanx.dialects import table
+from phalanx.dialects.dialect import Made
 from phalanx.dialects.mistakes import FieldError
 from phalanx.model.events import Refused
 from phalanx.model.quantity import shown
 from phalanx.sim.admission import full_name, items, mapping
 
 REPLICAS_MAX = 100_000
+TEMPLATE = "spec.template."
 KINDS = {"Job": "batch/v1", "Deployment": "apps/v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
 
 Object = Mapping[str, Any]
 
 
-def expand(objects: Iterable[Object]) -> Iterator[tuple[Object, list[dict[str, Any]] | Refused]]:
-    """Yield every controller that has no pods, with the pods it would make or what is wrong with it.
+def expand(objects: Iterable[Object]) -> Iterator[tuple[Object, list[Made] | Refused]]:
+    """Yield every controller that has no pods, with what it would make or what is wrong with it.
 
     Objects must be identified (`Admission.identify`).
     """
@@ -32,15 +35,25 @@ def expand(objects: Iterable[Object]) -> Iterator[tuple[Object, list[dict[str, A
         if not is_controller(owner) or owned.has(owner):
             continue
         try:
-            yield owner, list(_pods(owner))
+            yield owner, _made(owner)
         except FieldError as mistake:
-            yield owner, Refused(str(owner["kind"]), full_name(owner), mistake.field, mistake.message)
+            yield owner, Refused(called(owner), full_name(owner), mistake.field, mistake.message)
 
 
 def is_controller(one: Object) -> bool:
     """Tell a controller that is expanded here. Other systems have a Job too: the group says whose it is."""
-    group = KINDS.get(str(one.get("kind")))
-    return group is not None and one.get("apiVersion") == group
+    kind, api_version = str(one.get("kind")), str(one.get("apiVersion"))
+    return KINDS.get(kind) == api_version or (kind, api_version) in table.TABLE.makers
+
+
+def called(owner: Object) -> str:
+    """Return what the kind of a controller is called in messages."""
+    return table.TABLE.name(str(owner["kind"]), owner.get("apiVersion"))
+
+
+def _made(owner: Object) -> list[Made]:
+    maker = table.TABLE.makers.get((str(owner["kind"]), str(owner["apiVersion"])))
+    return [Made(pod, TEMPLATE) for pod in _pods(owner)] if maker is None else maker.make(owner)
 
 
 @dataclass(slots=True)

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from phalanx.dialects import table
+from phalanx.dialects.dialect import Made
 from phalanx.dialects.read import read
 from phalanx.model.events import Event, PriorityClassSeen, QueueSeen, Refused, TaskSeen
 from phalanx.model.keys import astray
 from phalanx.model.task import Task
 from phalanx.sim.admission import Admission, full_name, mapping
-from phalanx.sim.expand import KINDS, expand
+from phalanx.sim.expand import TEMPLATE, called, expand, is_controller
 from phalanx.sim.manifests import Document
 
 #: Kinds that serve admission; a PriorityClass is an event as well, since groups name one too.
 _CLASSES = {"PriorityClass": "scheduling.k8s.io/", "RuntimeClass": "node.k8s.io/"}
-_TEMPLATE = "spec.template."
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class _Reader:
             self.admission.learn_runtime(document.object)
             return
         one = self.admission.identify(document.object)
-        if kind in KINDS and one.get("apiVersion") == KINDS[kind]:
+        if is_controller(one):
             if self._claim(one, source):
                 self.identified.append((one, source))
             return
@@ -95,26 +95,34 @@ class _Reader:
             if isinstance(made, Refused):
                 self.objects.refused.append((made, source))
                 continue
-            event: Event | None = None
-            for pod in made:
-                event = self._read(pod)
-                if isinstance(event, Refused):
-                    path = f"{_TEMPLATE}{event.field}"
-                    refused = replace(event, kind=owner["kind"], name=full_name(owner), field=path)
-                    self.objects.refused.append((refused, source))
-                    break
-                if event is not None and self._claim(pod, source):
-                    self.objects.events.append(event)
+            event = self._take(owner, made, source)
             if isinstance(event, TaskSeen) and event.task.ours:
-                self._look_for_astray(owner, made[0], source)
-                if len(made) > 1:
+                pods = [one.object for one in made if one.object["kind"] == "Pod"]
+                self._look_for_astray(owner, pods[0], source)
+                if len(pods) > 1:
                     self._look_for_one_by_one(owner, event.task, source)
+
+    def _take(self, owner: Mapping[str, Any], made: list[Made], source: str) -> Event | None:
+        """Read what a controller would make; return the last event, or the first mistake."""
+        event: Event | None = None
+        for one, path in made:
+            known = self.admission.identify(one)
+            event = self._read(known)
+            if isinstance(event, Refused):
+                refused = replace(event, kind=called(owner), name=full_name(owner), field=f"{path}{event.field}")
+                self.objects.refused.append((refused, source))
+                return refused
+            # Its controller may have begun: what is there already is not made again.
+            begun = known["kind"] != "Pod" and self._name(known) in self.taken
+            if event is not None and not begun and self._claim(known, source):
+                self.objects.events.append(event)
+        return event
 
     def _look_for_astray(self, owner: Mapping[str, Any], pod: Mapping[str, Any], source: str) -> None:
         own, carried = mapping(owner, "metadata"), mapping(pod, "metadata")
         on_pods = {*mapping(carried, "annotations"), *mapping(carried, "labels")}
         for place in ("annotation", "label"):
-            wrong = astray(place, mapping(own, f"{place}s"), on_pods, _TEMPLATE)
+            wrong = astray(place, mapping(own, f"{place}s"), on_pods, TEMPLATE)
             if wrong is not None:
                 self.objects.astray.append((Refused(str(owner["kind"]), full_name(owner), *wrong), source))
 
@@ -138,13 +146,16 @@ class _Reader:
             admitted = self.admission.admit_group(one)
         return admitted if isinstance(admitted, Refused) else read(admitted, self.schedulers)
 
+    def _name(self, one: Mapping[str, Any]) -> str:
+        return f"{table.TABLE.name(one['kind'], one.get('apiVersion'))} {full_name(one)}"
+
     def _claim(self, one: dict[str, Any], source: str) -> bool:
         """Take an object's name and uid; refuse it when another object has them already."""
         kind, name = table.TABLE.name(one["kind"], one.get("apiVersion")), full_name(one)
         # What has no name is refused for that, by whoever reads it.
         if not mapping(one, "metadata").get("name"):
             return True
-        keys = {"metadata.name": f"{kind} {name}", "metadata.uid": f"uid {mapping(one, 'metadata').get('uid')}"}
+        keys = {"metadata.name": self._name(one), "metadata.uid": f"uid {mapping(one, 'metadata').get('uid')}"}
         for path, key in keys.items():
             if key in self.taken:
                 message = f"already taken by an object in {self.taken[key]}, which holds"

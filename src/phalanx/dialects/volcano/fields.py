@@ -98,10 +98,54 @@ status.reservation.nodes | ignored | nothing writes it there
 status.reservation.resource | ignored | nothing writes it there
 """)  # noqa: E501 (a table)
 
+_JOB = _rows("""
+spec.schedulerName | honoured | of pods whose template names none; absent `volcano`
+spec.minAvailable | honoured | the group's `minMember`; 0 or absent: the sum of the tasks'
+spec.volumes[].mountPath | honoured | where every container mounts it
+spec.volumes[].volumeClaimName | honoured | the claim
+spec.volumes[].volumeClaim | honoured | a claim is made where none is named
+spec.tasks[].name | honoured | in the pods' names; absent `default0`, `default1`, …
+spec.tasks[].replicas | honoured | how many pods; absent 0
+spec.tasks[].minAvailable | honoured | the group's `minTaskMember`; absent all its replicas
+spec.tasks[].template | honoured | the pods, with names, labels, annotations and owner as Volcano's controller gives them
+spec.tasks[].policies[].action | ignored | checked, and carried out by Volcano's controller
+spec.tasks[].policies[].event | ignored | the same
+spec.tasks[].policies[].events | ignored | the same
+spec.tasks[].policies[].exitCode | ignored | the same
+spec.tasks[].policies[].timeout | ignored | carried out by Volcano's controller
+spec.tasks[].topologyPolicy | ignored | checked, and handed to the pods as an annotation that is not read
+spec.tasks[].maxRetry | ignored | Volcano does not read it either
+spec.tasks[].dependsOn.name | honoured | the task has no pods yet
+spec.tasks[].dependsOn.iteration | ignored | checked; whether what is waited for runs is for Volcano's controller to see
+spec.tasks[].partitionPolicy.totalPartitions | honoured | times the size they are the replicas
+spec.tasks[].partitionPolicy.partitionSize | honoured | the pods' label `volcano.sh/partition-id`, and the group's `subGroupSize`
+spec.tasks[].partitionPolicy.minPartitions | held | the group's `minSubGroups`
+spec.tasks[].partitionPolicy.networkTopology.mode | held | as that of the group
+spec.tasks[].partitionPolicy.networkTopology.highestTierAllowed | held | with the mode
+spec.tasks[].partitionPolicy.networkTopology.highestTierName | held | with the mode
+spec.policies[].action | ignored | checked, and carried out by Volcano's controller
+spec.policies[].event | ignored | the same
+spec.policies[].events | ignored | the same
+spec.policies[].exitCode | ignored | the same
+spec.policies[].timeout | ignored | carried out by Volcano's controller
+spec.plugins | honoured | `svc`, `env`, `ssh`, `tensorflow`, `mpi`, `pytorch`, `ray`, `hcclrank` with their flags: what they add to pods, and the services, tables and rules beside them. Keys of `ssh` are Volcano's to make. An unknown plugin or flag is refused
+spec.runningEstimate | ignored | Volcano does not read it either
+spec.queue | honoured | the group's queue; absent `default`
+spec.maxRetry | ignored | carried out by Volcano's controller
+spec.ttlSecondsAfterFinished | ignored | the same
+spec.priorityClassName | honoured | of the group, and of pods whose template names none
+spec.minSuccess | ignored | carried out by Volcano's controller
+spec.networkTopology.mode | held | as that of the group
+spec.networkTopology.highestTierAllowed | held | with the mode
+spec.networkTopology.highestTierName | held | with the mode
+status.state.phase | honoured | a Job that is over, or about to be, gets no pods
+""")  # noqa: E501 (a table)
+
 FIELDS: Mapping[str, tuple[Field, ...]] = {
     "Pods": _PODS,
     "PodGroup `scheduling.volcano.sh/v1beta1`": _POD_GROUP,
     "Queue `scheduling.volcano.sh/v1beta1`": _QUEUE,
+    "Job `batch.volcano.sh/v1alpha1`, in files": _JOB,
 }
 
 

@@ -1,9 +1,9 @@
 """The row of Volcano."""
 
 from phalanx.dialects.core.pod_objects import Pod
-from phalanx.dialects.dialect import Dialect, Kind, Version, Wishes
+from phalanx.dialects.dialect import Dialect, Kind, Maker, Version, Wishes
 from phalanx.dialects.mistakes import Mistakes
-from phalanx.dialects.volcano import objects, pods
+from phalanx.dialects.volcano import jobs, objects, pods
 from phalanx.dialects.volcano.groups import VERSION, read_group
 from phalanx.dialects.volcano.queues import read_queue
 from phalanx.dialects.volcano.status import group_status, queue_status
@@ -45,6 +45,7 @@ VOLCANO = Dialect(
             status_apart=False,
         ),
     ),
+    makers=(Maker("Job", f"{jobs.GROUP}/v1alpha1", jobs.made_of),),
     membership=pods.membership,
     otherwise=pods.otherwise,
     references=pods.references,
