@@ -3,6 +3,7 @@
 from typing import Any
 
 from phalanx.dialects.mistakes import NAME_ALLOWED
+from phalanx.model.keys import KEYS
 from phalanx.testing.objects import pod_manifest
 
 Manifest = dict[str, Any]
@@ -10,11 +11,7 @@ Manifest = dict[str, Any]
 P = "phalanx.dev/"
 NEEDS = "a duration such as 90s or 1h30m, of at most 10 years"
 COUNT = "a whole number from 1 to 2147483647"
-WORDS = (
-    "gang, minimum, maximum, subgroup, subgroup-minimum, start-timeout, expected-runtime, preemptible, "
-    "topology-required, topology-preferred, patience, movable, gpu-model, gpu-memory-minimum, gpu-together, "
-    "gpu-fraction, gpu-memory, gpu-devices, gpu-group"
-)
+WORDS = ", ".join(one.word for one in KEYS if "Pod" in one.on and one.place == "annotation")
 
 
 def meta(annotations: dict[str, str], labels: dict[str, str] | None = None) -> Manifest:

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.native.parts import GROUPS, GROUPS_ALLOWED
-from phalanx.model.keys import GANG, GPU_GROUP, KEYS, SUBGROUP, annotation, mistaken
+from phalanx.model.keys import GANG, KEYS, SUBGROUP, Value, annotation, mistaken
 from phalanx.model.quantity import shown
 from phalanx.model.task import Hold
 
 _OF_GANGS = tuple(one.key for one in KEYS if one.needs in {GANG, SUBGROUP})
+#: Ids that stand on pods with a device of their own.
+_IDS = tuple(one.key for one in KEYS if one.value is Value.GROUPS)
 
 
 def holds(pod: Pod) -> Iterator[Hold]:
@@ -22,5 +24,6 @@ def holds(pod: Pod) -> Iterator[Hold]:
         for key in _OF_GANGS:
             if key in annotations:
                 yield Hold(annotation(key), f"means nothing without {GANG}")
-    if not GROUPS.fullmatch(annotations.get(GPU_GROUP, "0")):
-        yield Hold(annotation(GPU_GROUP), f"found {shown(annotations[GPU_GROUP])}, allowed is {GROUPS_ALLOWED}")
+    for key in _IDS:
+        if not GROUPS.fullmatch(annotations.get(key, "0")):
+            yield Hold(annotation(key), f"found {shown(annotations[key])}, allowed is {GROUPS_ALLOWED}")
