@@ -302,7 +302,8 @@ CLUSTER = {
     "get priorityclasses.scheduling.k8s.io", "list priorityclasses.scheduling.k8s.io",
     "watch priorityclasses.scheduling.k8s.io",
     "get poddisruptionbudgets.policy", "list poddisruptionbudgets.policy", "watch poddisruptionbudgets.policy",
-    "list persistentvolumeclaims", "watch persistentvolumeclaims", "list persistentvolumes", "watch persistentvolumes",
+    *[f"{verb} {kind}" for verb in ("get", "list", "watch", "patch") for kind in
+      ("persistentvolumeclaims", "persistentvolumes")],
     *[f"{verb} {kind}.storage.k8s.io" for verb in ("list", "watch") for kind in
       ("storageclasses", "csinodes", "csidrivers", "csistoragecapacities", "volumeattachments")],
     "get queues/status.scheduling.phalanx.dev", "patch queues/status.scheduling.phalanx.dev",

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from phalanx.engine.opening import open_session
+from phalanx.engine.placement.choosing import obtainable
 from phalanx.engine.placement.copies import caps_of, copies
 from phalanx.engine.placement.split_gangs import split_gangs
 from phalanx.engine.plugin import Plugin
@@ -23,6 +24,7 @@ from phalanx.model.running import OVERBUDGETED
 from phalanx.model.sharing import NOWHERE, Part
 from phalanx.model.snapshot import Snapshot
 
+VOLUMES = "every claim of a bound task gets a volume that serves it on its node, and no volume is given twice"
 #: In the place of a row: there is none.
 UNKNOWN = -1
 
@@ -62,6 +64,8 @@ def check(snapshot: Snapshot, policy: Policy, plan: Plan) -> None:
     _require(releases, released != UNKNOWN, "every released task was waiting")
     there = snapshot.tasks.nominated[released] == rows.nodes(releases)
     _require(releases, there & _once(released), "only a nomination that is there is released, and once")
+    if snapshot.tasks.volumes:
+        _require(binds, obtainable(snapshot, binds, bound, rows.nodes(binds)), VOLUMES)
     _Books(snapshot, policy, rows, leaving).check(binds, bound, nominates, promised, moves, released)
     if policy.groups:
         _check_gangs(snapshot, bound)

@@ -5,6 +5,7 @@ from itertools import repeat
 
 import numpy as np
 
+from phalanx.engine.placement.choosing import Choosing
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Evicted, Moved, Placed, Promised, Released, Waiting
 from phalanx.engine.session.session import Session
@@ -18,12 +19,12 @@ from phalanx.model.snapshot import Snapshot
 def steps_of(session: Session, policy: Policy) -> tuple[Step, ...]:
     """Return the steps in the order of decision: one per task, one wait per gang that misses members."""
     snapshot = session.snapshot
-    waits = _Waits(session, policy)
+    waits, choosing = _Waits(session, policy), Choosing(snapshot)
     steps: list[Step] = []
     for entry in session.log:
         match entry:
             case Placed():
-                steps += _binds(session, entry.tasks, entry.nodes)
+                steps += _binds(session, choosing, entry.tasks, entry.nodes)
             case Promised():
                 # A promise that was taken over since, or has landed, has a step of its own.
                 still = session.promise[entry.tasks] == entry.nodes
@@ -127,8 +128,12 @@ def _releases(snapshot: Snapshot, tasks: Int, reason: str) -> list[Release]:
     return found
 
 
-def _binds(session: Session, tasks: Int, nodes: Int) -> list[Bind]:
-    return list(map(Bind, *_columns(session.snapshot, tasks, nodes), *_devices(session, tasks)))
+def _binds(session: Session, choosing: Choosing, tasks: Int, nodes: Int) -> list[Bind]:
+    columns: list[Sequence[object]] = [*_columns(session.snapshot, tasks, nodes), *_devices(session, tasks)]
+    if session.snapshot.tasks.volumes:
+        # A column of volumes stands behind one of devices.
+        columns += [*([[()] * len(tasks)] if session.devices is None else []), choosing.choose(tasks, nodes)]
+    return list(map(Bind, *columns))
 
 
 def _nominations(session: Session, tasks: Int, nodes: Int) -> list[Nominate]:

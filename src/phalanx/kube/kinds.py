@@ -64,6 +64,8 @@ def watched_kind(group: str, kind: str) -> Kind:
 PODS = watched_kind("", "Pod")
 NODES = watched_kind("", "Node")
 NAMESPACES = watched_kind("", "Namespace")
+CLAIMS = watched_kind("", "PersistentVolumeClaim")
+VOLUMES = watched_kind("", "PersistentVolume")
 BUDGETS = watched_kind("policy", "PodDisruptionBudget")
 #: What is known of volumes.
 STORAGE = frozenset(one for row in table.TABLE.rows for kind in row.kinds if kind.storage for one in _watched(kind))

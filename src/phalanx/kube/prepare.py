@@ -5,9 +5,10 @@ its members are prepared; when one cannot be, nobody of it is bound, and what wa
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from phalanx.model.plan import Bind
 
@@ -20,6 +21,14 @@ class Prepared:
     refused: str | None = None
     #: What the Binding carries, so that one write says both.
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Whose preparation failed first, and why."""
+
+    bind: Bind
+    why: str
 
 
 class Preparation(Protocol):
@@ -97,20 +106,40 @@ class Preparing:
 
     async def _prepare(self, wave: list[Bind]) -> None:
         try:
-            found = await asyncio.gather(*(self._prepared(bind) for bind in wave))
+            found = await self._together(wave)
         finally:
             task = asyncio.current_task()
             assert task is not None
             del self._under_way[task]
-        whose = next((place for place, one in enumerate(found) if one.refused is not None), None)
-        if whose is None:
+        if not isinstance(found, _Refused):
             self._annotations |= {bind.uid: one.annotations for bind, one in zip(wave, found, strict=True)}
             self._ready(wave)
             return
-        why = found[whose].refused or ""
         for bind in wave:
             self._undoing.put_nowait(bind)
-            self._refused(bind, why if bind is wave[whose] or len(wave) == 1 else f"{wave[whose].task}: {why}")
+            alone = bind is found.bind or len(wave) == 1
+            self._refused(bind, found.why if alone else f"{found.bind.task}: {found.why}")
+
+    async def _together(self, wave: list[Bind]) -> "list[Prepared] | _Refused":
+        """Prepare every member; after the first refusal nobody waits for the others."""
+        refused: asyncio.Future[_Refused] = asyncio.get_running_loop().create_future()
+
+        async def one(bind: Bind) -> Prepared:
+            found = await self._prepared(bind)
+            if found.refused is not None and not refused.done():
+                refused.set_result(_Refused(bind, found.refused))
+            return found
+
+        every = asyncio.gather(*(one(bind) for bind in wave))
+        both: set[asyncio.Future[Any]] = {every, refused}
+        try:
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not every.done():
+                every.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await every
+        return refused.result() if refused.done() else every.result()
 
     async def _prepared(self, bind: Bind) -> Prepared:
         annotations: dict[str, str] = {}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from phalanx.engine.invariants import Violation
 from phalanx.engine.policy import Policy
 from phalanx.kube.binder import Binder, Settled
+from phalanx.kube.claims import Claims
 from phalanx.kube.client import Client
 from phalanx.kube.clock import Clock
 from phalanx.kube.cycles import decided
@@ -85,9 +86,10 @@ class Scheduler:
         self._wake = asyncio.Event()
         self._refusals: dict[str, int] = {}
         self.keeper = Keeper(client, self.feed, self.world, self.clock, log, self.may_write, settings.reserving)
+        self.claims = Claims(client, self.feed, self.world, self.clock, log, self.may_write, settings.wave_deadline)
         self.binder = Binder(
             client, self.feed, self.world, policy.scheduler_names, self.may_write, self._settled, log,
-            [SharedDevices(client, self.feed, self.world, self.clock, self.keeper)],
+            [SharedDevices(client, self.feed, self.world, self.clock, self.keeper), self.claims],
         )  # fmt: skip
         self.writes = Writes(
             client, self.may_write, lambda: not (self.binder.idle and self.room.idle), log, self.standing.forbidden
@@ -175,6 +177,7 @@ class Scheduler:
                 group.create_task(reflector.run())
             group.create_task(self.binder.run())
             group.create_task(self.keeper.run())
+            group.create_task(self.claims.run())
             group.create_task(self.room.run())
             group.create_task(self.writes.run())
             group.create_task(self.telling.run())
@@ -225,6 +228,7 @@ class Scheduler:
                 self.cycle()
                 self.nominations.follow(self.room.under_way)
                 self.keeper.sweep()
+                self.claims.sweep()
                 self.queues.flush()
                 if first:
                     first = False

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from phalanx.model.axis import Bool, Int
-from phalanx.model.selectors import LabelSelector, NodeTerm
+from phalanx.model.selectors import LabelSelector, NodeTerm, satisfied
 
 #: One of these terms must match a node; none at all matches no node.
 Place = tuple[NodeTerm, ...]
@@ -69,6 +69,8 @@ class Claim:
     deleting: bool = False
     #: The node that was chosen for it, so that its volume is made there.
     selected: str = ""
+    #: The uid of the pod for which we wrote to it; empty: we did not.
+    prepared: str = ""
     #: The pods by whom it is owned, by uid.
     owners: tuple[str, ...] = ()
 
@@ -101,10 +103,19 @@ class Volume:
     #: What attaches it to nodes, and how the driver calls it; empty: nothing counts it.
     driver: str = ""
     handle: str = ""
+    #: The uid of the pod for which we wrote to it; empty: we did not.
+    prepared: str = ""
 
     def serves(self, claim: Claim) -> bool:
         """Tell whether it is this claim's already."""
         return self.claim == claim.name and self.claim_uid in {"", claim.uid}
+
+
+def within(place: Place | None, labels: Mapping[str, str]) -> bool:
+    """Tell whether a node with these labels is in a place."""
+    if place is None:
+        return True
+    return any(term.labels and all(satisfied(one, labels.get(one.key)) for one in term.labels) for term in place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ _UNHONOURED = {
     "pod_affinity": "required pod affinity is not honoured",
     "topology_spread": "topologySpreadConstraints are not honoured",
     "volume_binding": "pods may go to nodes from which their volumes cannot be used",
+    "static_volumes": "more pods may be placed than there are volumes for, and their binds are refused",
     "volume_conflicts": "two pods may mount a disk that one alone can mount",
     "volume_limits": "a node may get more volumes than it can attach",
     "host_ports": "two pods with one host port may go to one node, where the second one fails",

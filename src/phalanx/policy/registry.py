@@ -35,6 +35,7 @@ from phalanx.engine.plugins.quota import Quota
 from phalanx.engine.plugins.resource_fit import ResourceFit
 from phalanx.engine.plugins.scarce_resources import ScarceResources
 from phalanx.engine.plugins.shared_devices import SharedDevices
+from phalanx.engine.plugins.static_volumes import StaticVolumes
 from phalanx.engine.plugins.taints import Taints
 from phalanx.engine.plugins.topology_spread import TopologySpread
 from phalanx.engine.plugins.volume_binding import VolumeBinding
@@ -54,8 +55,8 @@ GROUP = "phalanx.plugins"
 
 _BUILT_IN: tuple[type[Plugin], ...] = (
     NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, PodAntiAffinity, PodAffinity,
-    TopologySpread, VolumeBinding, VolumeConflicts, VolumeLimits, HostPorts, ResourceFit, MixedDevices, SharedDevices,
-    NumaNodes, LinkedDevices,
+    TopologySpread, VolumeBinding, StaticVolumes, VolumeConflicts, VolumeLimits, HostPorts, ResourceFit,
+    MixedDevices, SharedDevices, NumaNodes, LinkedDevices,
     ScarceResources, BalancedAllocation, ImageLocality, Ageing, Gang, Quota, Fairness, Patience, Priority, Arrival,
 )  # fmt: skip
 

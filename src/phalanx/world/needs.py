@@ -101,7 +101,7 @@ class Volumes:
             return Hold(
                 mount.field, f"claim {claim.name} waits until {whom} its volume (class {kind.name} binds immediately)"
             )
-        return Hold(mount.field, f"claim {claim.name} gets its volume with the node, which is not honoured yet")
+        return None
 
     def _worked_out(self, task: Task) -> tuple[Needs, TaskVolumes]:
         found = _Found()

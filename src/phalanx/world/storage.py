@@ -1,16 +1,18 @@
 """Storage: claims, volumes, classes and what drivers say, and which tasks it matters to when one of them changes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from phalanx.model.events import StorageGone, StorageSeen
+from phalanx.model.outcome import Bound, Outcome, Result
 from phalanx.model.plan import Bind
 from phalanx.model.reference import Reference
 from phalanx.model.task import State, Task
 from phalanx.model.volume import (
     Attachment,
     Capacity,
+    Chosen,
     Claim,
     Driver,
     NodeDrivers,
@@ -54,8 +56,12 @@ class StorageObjects:
         self.free: dict[str, None] = {}
         #: Claims and volumes as the server has them, of which a plan decided more than it has written.
         self._plain: dict[Reference, Claim | Volume] = {}
+        #: What tasks whose binds are under way get, by uid.
+        self._chosen: dict[str, tuple[Chosen, ...]] = {}
         #: Tasks, by uid, to which something else may matter now than when a snapshot was last made.
         self.changed: set[str] = set()
+        #: Claims and volumes that we wrote to for a pod, by uid, and of which nobody made anything yet.
+        self.prepared: dict[Reference, str] = {}
         #: Nodes of which the attachments are to be counted again. The number goes up with everything that matters.
         self.dirty: set[str] = set()
         self.version = 0
@@ -103,32 +109,29 @@ class StorageObjects:
             value = self._assumed(thing, value)
         return [] if value == old else self._set(thing, value)
 
-    def assume(self, bind: Bind, uid: str) -> list[str]:
-        """Note what a bind decided of volumes, before it is written; return the tasks to which that matters."""
-        touched = []
+    def assume(self, bind: Bind) -> None:
+        """Note what a bind decided of volumes, before it is written."""
         for claim, volume in bind.volumes:
             if volume is None:
-                thing = Reference("PersistentVolumeClaim", claim)
-                touched += self._assume(thing, replace(self.claims[claim], selected=bind.node))
+                self._assume(Reference("PersistentVolumeClaim", claim), replace(self.claims[claim], selected=bind.node))
             else:
-                thing = Reference("PersistentVolume", volume)
                 given = replace(self.volumes[volume], claim=claim, claim_uid=self.claims[claim].uid)
-                touched += self._assume(thing, given)
-        return [one for one in touched if one != uid]
+                self._assume(Reference("PersistentVolume", volume), given)
+        if bind.volumes:
+            self._chosen[bind.uid] = bind.volumes
 
-    def forget(self, bind_volumes: Iterable[tuple[str, str | None]]) -> list[str]:
-        """Take back what was assumed: the objects are as the server has them."""
-        touched = []
-        for claim, volume in bind_volumes:
-            kind, name = ("PersistentVolumeClaim", claim) if volume is None else ("PersistentVolume", volume)
-            plain = self._plain.pop(Reference(kind, name), None)
-            if plain is not None:
-                touched += self._set(Reference(kind, name), plain)
-        return touched
+    def confirm(self, outcome: Outcome) -> None:
+        """Take in what became of a bind: after a refusal its claims and volumes are as the server has them."""
+        if isinstance(outcome, Bound) and outcome.result is not Result.UNKNOWN:
+            for claim, volume in self._chosen.pop(outcome.uid, ()):
+                kind, name = ("PersistentVolumeClaim", claim) if volume is None else ("PersistentVolume", volume)
+                thing = Reference(kind, name)
+                if outcome.result is Result.REFUSED and (plain := self._plain.pop(thing, None)) is not None:
+                    self._set(thing, plain)
 
-    def _assume(self, thing: Reference, value: Claim | Volume) -> list[str]:
+    def _assume(self, thing: Reference, value: Claim | Volume) -> None:
         self._plain.setdefault(thing, self.kinds[thing.kind][thing.full_name])
-        return self._set(thing, value)
+        self._set(thing, value)
 
     def _assumed(self, thing: Reference, value: Claim | Volume) -> Claim | Volume:
         """Return an object as it was seen, with what was decided and is not written yet."""
@@ -145,6 +148,9 @@ class StorageObjects:
     def _set(self, thing: Reference, value: Storage | None) -> list[str]:
         kept, name = self.kinds[thing.kind], thing.full_name
         old = kept.pop(name, None)
+        self.prepared.pop(thing, None)
+        if isinstance(value, Claim | Volume) and value.prepared and _untouched(value):
+            self.prepared[thing] = value.prepared
         if value is not None:
             kept[name] = value
         self.version += 1
@@ -198,6 +204,11 @@ class StorageObjects:
                 index.setdefault(key, {})[name] = None
             elif key:
                 take_out(index, key, name)
+
+
+def _untouched(value: Claim | Volume) -> bool:
+    """Tell whether nobody has made anything of what we wrote."""
+    return value.available and bool(value.claim) if isinstance(value, Volume) else not value.volume
 
 
 def keys_of(task: Task) -> list[str]:

@@ -108,6 +108,7 @@ class World:
         self.queues.assume(self.tasks[step.uid] for step in plan.binds)
         for step in plan.acts:
             if isinstance(step, Bind):
+                self.links.storage.assume(step)
                 # The place that was kept for it stays noted: should its bind be refused, nobody else gets it.
                 self._set_task(replace(self.tasks[step.uid], state=State.BINDING, node=step.node, groups=step.devices))
             elif isinstance(step, Nominate):
@@ -127,6 +128,7 @@ class World:
     def confirm(self, outcome: Outcome) -> None:
         """Take in what became of a step. An unknown outcome keeps its charge; what went well is no news."""
         news = self._news or outcome.result is Result.REFUSED
+        self.links.storage.confirm(outcome)
         task = self._assumed.confirm(self.tasks.get(outcome.uid), outcome)
         if task is not None:
             self._set_task(task)

@@ -10,6 +10,7 @@ from phalanx.dialects.core.constraints import label_selector, node_term
 from phalanx.dialects.mistakes import FieldError, Mistakes, check_name, one_of, under
 from phalanx.model.axis import AMOUNT_MAX
 from phalanx.model.events import StorageSeen
+from phalanx.model.keys import PREFIX
 from phalanx.model.quantity import OversizeError, QuantityError, capacity, request, shown
 from phalanx.model.reference import Reference
 from phalanx.model.selectors import NodeTerm, Requirement
@@ -29,6 +30,8 @@ from phalanx.model.volume import (
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 _COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
+#: On a claim or a volume: the uid of the pod for which Phalanx wrote to it.
+PREPARED_FOR = f"{PREFIX}prepared-for"
 _MODES = ("Filesystem", "Block")
 _ACCESS = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 _BINDING = ("Immediate", "WaitForFirstConsumer")
@@ -72,6 +75,7 @@ def read_claim(one: storage_objects.PersistentVolumeClaim) -> StorageSeen:
         lost=phase == "Lost",
         deleting=meta.deletion_timestamp is not None,
         selected=notes.get(SELECTED_NODE, ""),
+        prepared=notes.get(PREPARED_FOR, ""),
         owners=tuple(sorted(owner.uid or "" for owner in meta.owner_references or () if owner.controller)),
     )
     return _seen("PersistentVolumeClaim", name, claim)
@@ -100,6 +104,7 @@ def read_volume(one: storage_objects.PersistentVolume) -> StorageSeen:
         deleting=meta.deletion_timestamp is not None,
         driver=driver,
         handle=handle or meta.name,
+        prepared=(meta.annotations or {}).get(PREPARED_FOR, ""),
     )
     return _seen("PersistentVolume", meta.name, volume)
 

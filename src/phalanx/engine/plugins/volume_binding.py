@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from phalanx.engine.kernels.match import term_mask
+from phalanx.engine.kernels.volumes import place_mask, provision_mask, rows_of
 from phalanx.engine.plugin import Plugin, yes_no
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
@@ -61,60 +62,31 @@ def _parts(snapshot: Snapshot, needs: Needs) -> list[tuple[Bool, str]]:
     if needs.zones:
         parts.append((_zone_mask(nodes, needs.zones), f"outside {_zones(needs)}, where its volume is"))
     for want in dict.fromkeys(needs.wants):
-        if want.selected:
-            chosen = np.zeros(len(nodes), np.bool_)
-            if want.selected in nodes.row:
-                chosen[nodes.row[want.selected]] = True
-            parts.append((chosen, f"other than {want.selected}, which was chosen for its claim"))
         parts.append(_obtainable(snapshot, want))
     return parts
 
 
-def place_mask(nodes: NodeTable, place: Place | None) -> Bool:
-    """Return where one of the terms matches; None: everywhere."""
-    if place is None:
-        return np.ones(len(nodes), np.bool_)
-    mask: Bool = np.logical_or.reduce([np.zeros(len(nodes), np.bool_), *(term_mask(nodes, term) for term in place)])
-    return mask
-
-
-def provision_mask(snapshot: Snapshot, want: Want) -> Bool:
-    """Return where the class of a claim can make its volume."""
-    table, nodes = snapshot.volumes, snapshot.nodes
-    made = table.provisions.get(want.storage_class) if table is not None else None
-    if made is None:
-        return np.zeros(len(nodes), np.bool_)
-    mask = place_mask(nodes, made.place)
-    if made.capacities is None or want.size is None:
-        return mask
-    enough = np.zeros(len(nodes), np.bool_)
-    for selector, largest in made.capacities:
-        if largest >= want.size:
-            wishes = selector.requirements
-            enough |= term_mask(nodes, NodeTerm(wishes)) if wishes else np.True_
-    return mask & enough
-
-
-def static_mask(snapshot: Snapshot, want: Want) -> Bool:
+def _static_mask(snapshot: Snapshot, want: Want) -> Bool:
     """Return where some volume that is nobody's would do."""
     table, nodes = snapshot.volumes, snapshot.nodes
     places = {one.place for one in table.free if want.takes(one)} if table is not None and not want.selected else set()
     mask = np.zeros(len(nodes), np.bool_)
-    for place in places:
-        mask |= place_mask(nodes, place)
+    for rows in rows_of(nodes, places).values():
+        mask[rows] = True
     return mask
 
 
 def _obtainable(snapshot: Snapshot, want: Want) -> tuple[Bool, str]:
     """Return where a claim can get a volume, and words for where not."""
     made = snapshot.volumes.provisions.get(want.storage_class) if snapshot.volumes is not None else None
-    mask = provision_mask(snapshot, want) | static_mask(snapshot, want)
+    mask = provision_mask(snapshot.nodes, snapshot.volumes, want) | _static_mask(snapshot, want)
+    if want.selected:
+        return mask, f"other than {want.selected}, where its claim is to get a volume"
     if made is None:
         return mask, f"without a free volume of class {want.storage_class} for its claim"
-    if made.place is not None and not (mask | ~place_mask(snapshot.nodes, made.place)).any():
-        return mask, f"outside the allowed topologies of class {want.storage_class}"
-    what = "within its allowed topologies" if made.place is not None else "with enough capacity"
-    return mask, f"where class {want.storage_class} makes no volume for its claim (it does on nodes {what})"
+    if made.place is not None and (mask >= place_mask(snapshot.nodes, made.place)).all():
+        return mask, f"outside the topologies of class {want.storage_class}"
+    return mask, f"where class {want.storage_class} has too little capacity for its claim"
 
 
 def _zone_mask(nodes: NodeTable, zones: tuple[tuple[str, tuple[str, ...]], ...]) -> Bool:
