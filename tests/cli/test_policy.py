@@ -10,9 +10,8 @@ from phalanx.policy.load import load_policy, parse_policy, preset_text
 BUILT_IN = (
     "node_ready, taints, node_affinity, declared_features, device_model, device_memory, pod_anti_affinity, "
     "pod_affinity, topology_spread, volume_binding, static_volumes, volume_conflicts, volume_limits, "
-    "host_ports, "
-    "resource_fit, mixed_devices, shared_devices, scarce_resources, ageing, gang, quota, fairness, patience, "
-    "priority, arrival"
+    "host_ports, resource_fit, mixed_devices, shared_devices, numa_nodes, linked_devices, scarce_resources, ageing, "
+    "gang, quota, fairness, patience, priority, arrival"
 )
 
 Captured = pytest.CaptureFixture[str]
