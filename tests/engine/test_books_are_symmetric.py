@@ -18,6 +18,7 @@ from phalanx.model.snapshot import Occupancy, Snapshot
 from phalanx.plugin_api import Column, Int, Plugin, Request, When
 from phalanx.testing.strategies import clusters
 from tests.oracles.crowds import crowded
+from tests.oracles.neighbours import neighbourly
 from tests.oracles.room import NOW, ROOM, world_of
 
 #: (node, shape): pods here, leaving, promised.
@@ -110,7 +111,7 @@ def draw_some(data: st.DataObject, truth: Truth, what: int) -> tuple[int, int, i
 
 
 @settings(max_examples=100)
-@given(clusters() | crowded(), st.data())
+@given(clusters() | crowded() | neighbourly(), st.data())
 def test_after_any_sequence_the_books_are_those_counted_afresh(events: list[Event], data: st.DataObject) -> None:
     snapshot = world_of(events).compile(NOW)
     assume(len(snapshot.shapes) and len(snapshot.nodes))

@@ -76,6 +76,11 @@ class Plugin:
         del snapshot
         return ()
 
+    @property
+    def label_keys(self) -> Sequence[str]:
+        """Return the labels of tasks that it looks at, with these arguments."""
+        return self.reads_labels
+
     def caps(self, session: Session, request: Request) -> Sequence[Caps]:
         """Return how its copies may lie in domains, where placing one changes what `room` says of other nodes."""
         del session, request

@@ -127,7 +127,7 @@ class Policy:
     @property
     def label_keys(self) -> frozenset[str]:
         """Return the task labels that some plugin looks at."""
-        return frozenset(key for weighted in self.plugins for key in weighted.plugin.reads_labels)
+        return frozenset(key for weighted in self.plugins for key in weighted.plugin.label_keys)
 
     @property
     def reads_images(self) -> bool:

@@ -92,6 +92,10 @@ class Shape:
         return (self.devices, self.part, *((name, amount) for name, amount in self.requests if "/" in name))
 
 
+#: Stands among the labels of a shape for what its task is a copy of. No label can be called so.
+REPLICAS_OF = " replicas of"
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One pod, of ours or of anybody else."""
@@ -115,6 +119,8 @@ class Task:
     grace: float = 30.0
     #: The controller that will make it again, by uid (empty: it has none); None: nobody will.
     owner: str | None = None
+    #: The ReplicaSet or its like whose copies it is one of, by uid; empty: of none.
+    replicas_of: str = ""
     #: Does not forbid to be moved to another node.
     movable: bool = True
     membership: Membership | None = None

@@ -12,6 +12,7 @@ from phalanx.model.axis import Int
 
 #: The node label of which every node has a value of its own.
 HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from phalanx.model.gang import Gang, Group, Membership, Subgroup
 from phalanx.model.keys import MAXIMUM, MINIMUM, PREFIX, annotation
-from phalanx.model.task import Hold, Shape, State, Task
+from phalanx.model.task import REPLICAS_OF, Hold, Shape, State, Task
 from phalanx.model.volume import TaskVolumes
 
 #: Members of these states count towards the minimum. A terminating one will be gone.
@@ -248,4 +248,7 @@ def with_labels(task: Task, keys: frozenset[str]) -> Shape:
     """Return the task's shape with only the labels that somebody reads."""
     if not keys:
         return task.shape
-    return replace(task.shape, labels=tuple(sorted((k, v) for k, v in task.labels.items() if k in keys)))
+    read = [(key, value) for key, value in task.labels.items() if key in keys]
+    if task.replicas_of and REPLICAS_OF in keys:
+        read.append((REPLICAS_OF, task.replicas_of))
+    return replace(task.shape, labels=tuple(sorted(read)))

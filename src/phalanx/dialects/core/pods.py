@@ -20,6 +20,8 @@ from phalanx.model.sharing import RESOURCE
 from phalanx.model.task import Hold, Shape, State, Task
 
 _NO_WISHES = Wishes()
+#: Kinds whose pods are copies of each other. A file may have the Deployment alone.
+_OF_REPLICAS = frozenset({"ReplicaSet", "ReplicationController", "StatefulSet", "Deployment"})
 _FINISHED = {"Succeeded": State.SUCCEEDED, "Failed": State.FAILED}
 #: Longer than anybody waits; it keeps a typo from becoming an infinite float.
 _GRACE_MAX = 2**31
@@ -31,7 +33,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
     What is on a node runs and takes room whatever its object says: refusing it would give its room away.
     """
     meta, spec, status = pod.metadata, pod.spec, pod.status
-    state = _state(pod)
+    state, owners = _state(pod), meta.owner_references or ()
     scheduler = spec.scheduler_name or "default-scheduler"
     ours = scheduler in schedulers
     mistakes = Mistakes(strict=ours and state is State.PENDING)
@@ -67,17 +69,15 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         finished=_finished(status, mistakes) if status and state in _FINISHED.values() else None,
         gone_at=deleted if state is State.RELEASING else None,
         grace=_grace(meta, spec),
-        owner=next((owner.uid or "" for owner in meta.owner_references or () if owner.controller), None),
+        owner=next((owner.uid or "" for owner in owners if owner.controller), None),
+        replicas_of=next((one.uid or "" for one in owners if one.controller and one.kind in _OF_REPLICAS), ""),
         movable=wishes.movable,
         membership=membership,
         nominated=_checked(nominated, "status.nominatedNodeName", mistakes) if nominated else None,
         labels=meta.labels or {},
         images=constraints.images(spec) if ours else None,
         mounts=mounts(spec, name, mistakes) if spec.volumes else (),
-        repels=near.repels,
-        attracts=near.attracts,
-        likes=near.likes,
-        spreads=near.spreads,
+        **near._asdict(),
         queue=queue.name if queue else None,
         queue_field=queue.field if queue else None,
         preemptible=wishes.preemptible is not False,

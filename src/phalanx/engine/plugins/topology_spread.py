@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,30 +17,37 @@ from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.standing import standing
 from phalanx.model.axis import Bool, Float, Int
-from phalanx.model.selectors import PodRule, Spread
+from phalanx.model.selectors import LabelSelector, PodRule, Requirement, Spread
 from phalanx.model.snapshot import Snapshot
-from phalanx.model.task import Shape
-from phalanx.model.topology import HOSTNAME
+from phalanx.model.task import REPLICAS_OF, Shape
+from phalanx.model.topology import HOSTNAME, ZONE
 
 
 @dataclass(frozen=True, slots=True)
 class TopologySpread(Plugin):
     """Keep within the skew that a task allows; prefer where fewer of its kind are, if it only wishes so."""
 
+    #: `system`: copies of one ReplicaSet that say nothing wish to be spread, by kube-scheduler's own default.
+    defaults: Literal["none", "system"] = "none"
     name: ClassVar[str] = "topology_spread"
     reads: ClassVar[tuple[str, ...]] = (
         "namespace", "labels", "spreads", "node_selector", "node_terms", "tolerations"
     )  # fmt: skip
     reach: ClassVar[Reach] = "domain"
 
+    @property
+    def label_keys(self) -> Sequence[str]:
+        """Return what tells whose copies tasks are, if that counts."""
+        return (REPLICAS_OF,) if self.defaults == "system" else ()
+
     def columns(self, snapshot: Snapshot) -> Sequence[Column]:
         """Return, per constraint and set of nodes that count, how many of the pods that it means each domain has."""
-        return list(_derived(snapshot).values())
+        return list(_derived(snapshot, self.defaults).values())
 
     def room(self, session: Session, request: Request) -> Int | None:
         """Return yes where one more stays within the skew, with what is promised to others and without it."""
         found = None
-        for one in _constraints(session, request, hard=True):
+        for one in _constraints(self, session, request, hard=True):
             fine = _known(session, one.spread)
             for counts in one.counts:
                 fine = fine & one.allowed(session, counts)
@@ -51,19 +58,19 @@ class TopologySpread(Plugin):
         """Return how its own copies may lie in the domains, where they count themselves."""
         return [
             one.caps(counts, request.count)
-            for one in _constraints(session, request, hard=True)
+            for one in _constraints(self, session, request, hard=True)
             for counts in one.counts
             if one.counted
         ]
 
     def reaches(self, session: Session, request: Request) -> bool:
         """Tell whether a copy changes how good other nodes are."""
-        return any(one.counted for one in _constraints(session, request, hard=False))
+        return any(one.counted for one in _constraints(self, session, request, hard=False))
 
     def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float | None:
         """Return kube-scheduler's score: the fewer of its kind around, the better; more so where domains are many."""
         del copies
-        wishes = list(_constraints(session, request, hard=False))
+        wishes = list(_constraints(self, session, request, hard=False))
         if not wishes:
             return None
         return _evenness(session, request, wishes)[nodes]
@@ -71,7 +78,7 @@ class TopologySpread(Plugin):
     def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Count nodes under the first constraint that closes them, with how many domains are full."""
         left, counted = nodes, list[tuple[int, str]]()
-        for one in _constraints(session, request, hard=True):
+        for one in _constraints(self, session, request, hard=True):
             known = _known(session, one.spread)[left]
             key = one.spread.topology_key
             counted.append((int(np.count_nonzero(~known)), f"without label {key}"))
@@ -88,7 +95,7 @@ class TopologySpread(Plugin):
         del nodes
         said = [
             f"maxSkew {one.spread.max_skew} over {one.domains} domains of {one.spread.topology_key}"
-            for one in _constraints(session, request, hard=True)
+            for one in _constraints(self, session, request, hard=True)
             if one.counted
         ]
         return " and ".join(said)
@@ -134,13 +141,13 @@ class _Constraint(NamedTuple):
         return Caps(self.of_node, np.full(len(counts), NO_DOMAIN), level, skew)
 
 
-def _constraints(session: Session, request: Request, *, hard: bool) -> Iterator[_Constraint]:
+def _constraints(plugin: TopologySpread, session: Session, request: Request, *, hard: bool) -> Iterator[_Constraint]:
     """Yield the constraints of a shape: those that hold, or those that are wishes."""
     shape = session.snapshot.shapes[request.shape]
-    for spread in shape.spreads:
+    for spread in _spreads(shape, plugin.defaults):
         if spread.hard != hard:
             continue
-        column = _derived(session.snapshot)[_key(shape, spread)]
+        column = _derived(session.snapshot, plugin.defaults)[_key(shape, spread)]
         at = standing(session, request, column.name)
         counts: tuple[Int, ...] = (at.stays,)
         if hard and request.when is When.NOW and at.promised.any():
@@ -158,16 +165,18 @@ def _known(session: Session, spread: Spread) -> Bool:
 
 
 def _evenness(session: Session, request: Request, wishes: list[_Constraint]) -> Float:
-    """Return [node]: the score. A node that lacks one of the labels is the worst."""
+    """Return [node]: the score. A node that lacks one of the labels that a task itself names is the worst."""
     nodes = session.snapshot.nodes
-    scored = np.logical_and.reduce([_known(session, one.spread) for one in wishes])
+    scored = np.ones(len(nodes), np.bool_)
+    if session.snapshot.shapes[request.shape].spreads:
+        scored = np.logical_and.reduce([_known(session, one.spread) for one in wishes])
     there = request.candidates[scored[request.candidates]]
     raw = np.zeros(len(nodes))
     for one in wishes:
         key, domain = one.spread.topology_key, nodes.domains(one.spread.topology_key).of_node
         size = len(there) if key == HOSTNAME else len(np.unique(domain[there]))
         counts = np.append(one.counts[0], 0)[domain].astype(np.float64)
-        raw += unevenness(counts, weight_of(size), one.spread.max_skew)
+        raw += np.where(domain >= 0, unevenness(counts, weight_of(size), one.spread.max_skew), 0.0)
     return evenness(raw, request.candidates, scored)
 
 
@@ -182,18 +191,29 @@ def _key(shape: Shape, spread: Spread) -> _Key:
     return (spread.topology_key, spread.selector, shape.namespace, keys, affinity, tolerations)
 
 
-def _derived(snapshot: Snapshot) -> dict[_Key, Column]:
+def _spreads(shape: Shape, defaults: str) -> tuple[Spread, ...]:
+    """Return the constraints of a shape, its own or the default ones."""
+    if shape.spreads or defaults == "none":
+        return shape.spreads
+    copies_of = dict(shape.labels).get(REPLICAS_OF)
+    if copies_of is None:
+        return ()
+    selector = LabelSelector((Requirement(REPLICAS_OF, "In", (copies_of,)),))
+    return (Spread(HOSTNAME, 3, selector, hard=False), Spread(ZONE, 5, selector, hard=False))
+
+
+def _derived(snapshot: Snapshot, defaults: str) -> dict[_Key, Column]:
     """Return the columns, worked out once for the shapes and nodes that there are."""
-    found: dict[_Key, Column] | None = snapshot.derived.get("topology_spread")
+    found: dict[_Key, Column] | None = snapshot.derived.get(("topology_spread", defaults))
     if found is not None:
         return found
     wanted: dict[_Key, tuple[Shape, Spread]] = {}
     for shape in snapshot.shapes:
-        for spread in shape.spreads:
+        for spread in _spreads(shape, defaults):
             wanted.setdefault(_key(shape, spread), (shape, spread))
     rules = {key: _rule(shape, spread) for key, (shape, spread) in wanted.items()}
     table = rule_table(snapshot.shapes, [rule for rule in rules.values() if rule is not None])
-    found = snapshot.derived["topology_spread"] = {}
+    found = snapshot.derived["topology_spread", defaults] = {}
     for number, (key, (shape, spread)) in enumerate(wanted.items()):
         domains, rule = snapshot.nodes.domains(spread.topology_key), rules[key]
         rows = dict.fromkeys(table.meant[table.number[rule]], 1) if rule is not None else {}
@@ -215,7 +235,7 @@ def _counts(snapshot: Snapshot, shape: Shape, spread: Spread) -> Bool:
     """Return [node]: whether it makes its domain count, for tasks of this shape."""
     nodes = snapshot.nodes
     keys = {one.topology_key for one in shape.spreads if one.hard == spread.hard}
-    counts = np.logical_and.reduce([nodes.domains(key).of_node >= 0 for key in keys])
+    counts = np.logical_and.reduce([np.ones(len(nodes), np.bool_), *(nodes.domains(key).of_node >= 0 for key in keys)])
     if spread.honours_affinity:
         counts = counts & selected(nodes, shape.node_selector, shape.node_terms)
     if spread.honours_taints:
