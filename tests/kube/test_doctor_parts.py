@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -45,6 +46,12 @@ def test_what_is_checked_is_what_the_manifests_give_and_what_a_grant_gives() -> 
     installed = verbs(list(printed()))
     assert {(one.verb, one.group, one.resource, bool(one.namespace)) for one in needed(WITH_POLICY)} == installed
     assert verbs(list(yaml.safe_load_all(grant("alice", WITH_POLICY)))) == installed
+
+
+def test_the_page_names_all_that_a_scheduler_may_touch() -> None:
+    page = Path("docs/install.md").read_text("utf-8").partition("## Rights\n")[2].partition("\n## ")[0]
+    told = set(re.findall(r"[a-z/]+", page))
+    assert {one.resource for one in needed(WITH_POLICY)} - told == set()
 
 
 def test_rights_with_a_name_are_asked_for_under_the_name_that_was_chosen() -> None:

@@ -1,38 +1,19 @@
 """`phalanx run` on a cluster that nobody prepared: it works at once, or says in one line what would mend it."""
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from phalanx.kube.doctor.rights import needed
-from phalanx.kube.doctor.wish import Wish
 from phalanx.kube.local.control_plane import ControlPlane
 from phalanx.kube.local.nodes import node_manifest
 from phalanx.testing.objects import create_all, gang_manifests
 from phalanx.testing.running import Scheduler, eventually, places
+from tests.kube.restricted import user_who_may
 from tests.kube.served import served
 
 pytestmark = pytest.mark.slow
-
-#: Everything that a scheduler needs except to make the namespace of its lease.
-ALMOST = json.dumps({
-    "apiVersion": "v1", "kind": "List", "items": [
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "almost"},
-            "rules": [
-                {"apiGroups": [one.group], "resources": [one.resource], "verbs": [one.verb]} for one in needed(Wish())
-            ],
-        },
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "almost"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "almost"},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice"}],
-        },
-    ],
-})  # fmt: skip
 
 
 @pytest.fixture
@@ -62,9 +43,9 @@ def test_on_a_fresh_cluster_an_administrator_runs_it_and_a_gang_is_bound(
     assert "namespace-made namespace=phalanx-system" in said
     assert scheduler.stop() == 0
 
-    plane.kubectl("apply", "-f", "-", stdin=ALMOST)
+    alice = user_who_may(plane, "alice")
     plane.kubectl("delete", "namespace", "phalanx-system")
-    scheduler = run(plane.user("alice"))
+    scheduler = run(alice)
     remedy = "kubectl create namespace phalanx-system"
     eventually("what mends it is said", lambda: remedy in scheduler.log.read_text(), scheduler.log)
     assert scheduler.log.read_text().count(remedy) == 1

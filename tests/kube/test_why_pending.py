@@ -20,26 +20,11 @@ from phalanx.kube.writes import Write
 from phalanx.testing.objects import client_of, create_all, gang_manifests, list_all
 from phalanx.testing.running import Scheduler, condition, eventually, places, schedulers
 from phalanx.world.world import World
+from tests.kube.restricted import user_who_may
 
 pytestmark = pytest.mark.slow
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
-#: Everything that a scheduler needs except to write events.
-MUTE = """
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: mute}
-rules:
-  - {apiGroups: ["", scheduling.k8s.io, scheduling.phalanx.dev, scheduling.run.ai, scheduling.volcano.sh, kai.scheduler,
-     storage.k8s.io, topology.node.k8s.io, policy], resources: ["*"], verbs: [get, list, watch, patch, update]}
-  - {apiGroups: [""], resources: [pods/binding, pods/eviction], verbs: [create]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: mute}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: mute}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mute}]
-"""
 
 
 def job(name: str, pods: int) -> str:
@@ -93,9 +78,9 @@ def test_describe_says_why_on_every_pod_and_on_the_job_and_then_where(
             describe(plane, kind, name, slip, scheduler)
         tell_again(plane, next(event for event in list_all(plane.kubeconfig, EVENTS) if event["reason"] == "Scheduled"))
 
-    plane.kubectl("apply", "-f", "-", stdin=MUTE)
+    mute = user_who_may(plane, "mute", lambda right: right.resource != "events")
     create_all(plane.kubeconfig, gang_manifests("later", 4))
-    scheduler = Scheduler(plane.user("mute"), tmp_path / "mute.log", "--no-leader-election")
+    scheduler = Scheduler(mute, tmp_path / "mute.log", "--no-leader-election")
     eventually("a condition", lambda: condition(plane, "later-3").get("reason"), scheduler.log)
     create_all(plane.kubeconfig, [node_manifest(f"gpu-{number}", gpus=2) for number in (2, 3)])
     eventually("it is bound", lambda: len(places(plane, "later")) == 4, scheduler.log)
