@@ -113,3 +113,12 @@ def test_a_pod_of_two_gangs_is_held() -> None:
     assert task(annotations={"pod-group-name": "g", "phalanx.dev/gang": "h"}).hold == Hold(
         field, why.replace(field, "metadata.annotations[phalanx.dev/gang]")
     )
+
+
+def test_what_one_container_asks_of_a_gpu_is_held() -> None:
+    """Modes of compute must not be mixed on a GPU, and nobody keeps them apart here."""
+    key = "nvidia.com/container.main.gpu-compute.mode"
+    assert task(annotations={key: "time-slicing"}).hold == Hold(
+        f"metadata.annotations[{key}]", "what one container asks of a GPU is not honoured by this version"
+    )
+    assert task(annotations={"nvidia.com/other": "x"}).hold is None

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from phalanx.dialects.read import read
 from phalanx.loop import Loop
-from phalanx.policy.load import load_policy
+from phalanx.policy.load import load_policy, parse_policy
+from phalanx.policy.mistake import PolicyError
 from phalanx.testing import check
 from phalanx.testing.stage import Stage
 from phalanx.world.world import World
@@ -242,3 +245,54 @@ def test_a_pod_in_the_words_of_koordinator_insists_on_one_numa_node() -> None:
     assert told(*given, on_one("a", 1, '{"numaTopologyPolicy": "Restricted"}')) == [
         f"wait a 1 {field} numaTopologyPolicy Restricted is not honoured by this version, on pods"
     ]
+
+
+RINGS = parse_policy(
+    "{extends: default, actions: [{name: allocate}], plugins: [{name: resource_fit}, {name: gang}, {name: arrival},"
+    " {name: linked_devices, arguments: {counts: {nvidia.com/gpu: [1, 2, 4, 8]}}}]}",
+    "rings",
+)
+
+
+def test_of_some_devices_a_pod_gets_certain_numbers_alone_in_one_ring() -> None:
+    """Eight are both rings, which is as few as hold them; where nobody says what a ring is, the number counts."""
+    check(
+        """
+        node n1 gpu=8 gpu-links=0-3,4-7
+        node n2 gpu=8 cordoned
+        pod  odd   gpu=3
+        pod  two   gpu=2 created=1s
+        pod  one   gpu=1 created=2s
+        pod  four  gpu=4 created=3s
+        pod  eight gpu=8 created=4s
+        """,
+        """
+        wait odd 1 never: 0/2 nodes: 2 left aside: it asks for 3 nvidia.com/gpu, allowed is 1, 2, 4 or 8
+        bind two n1
+        bind one n1
+        bind four n1
+        bind eight n2
+        """,
+        policy=RINGS,
+    )
+    check("node n1 gpu=8 gpu-links=0-3,4-7\npod eight gpu=8", "bind eight n1", policy=RINGS)
+    check(
+        """
+        node n1 gpu=8 gpu-links=0-3,4-7
+        pod  a gpu=1 on=n1
+        pod  b gpu=4 on=n1
+        pod  c gpu=2 created=1s
+        pod  d gpu=2 created=2s
+        """,
+        """
+        bind c n1
+        wait d 1 full: …
+        """,
+        policy=RINGS,
+    )
+
+
+def test_a_table_of_numbers_that_cannot_be_is_refused_with_its_line() -> None:
+    text = "{extends: default, plugins: [{name: linked_devices, arguments: {counts: {a.b/c: [0]}}}]}"
+    with pytest.raises(PolicyError, match="allowed are numbers of devices from 1 to 256"):
+        parse_policy(text, "rings")

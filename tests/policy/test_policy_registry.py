@@ -135,7 +135,7 @@ def test_an_entry_point_that_is_no_whole_plugin_is_refused(install: Install) -> 
         "found '7', allowed is a dataclass derived from phalanx.plugin_api.Plugin",
         "the class calls itself 'patient', the entry point misnamed",
         "has room() but not refusals(), so that nobody could be told why a node is full",
-        "has none of room(), score(), gang_key(), queue_key(), check(), mask(), so it does nothing",
+        "has none of room(), score(), take(), gang_key(), queue_key(), check(), mask(), so it does nothing",
     ]
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from phalanx.engine.explain import explain
 from phalanx.engine.placement.place import place
+from phalanx.engine.placement.prefer import preferred
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Taken, Unit
@@ -20,7 +21,10 @@ def open_session(snapshot: Snapshot, policy: Policy, shares: Int | None = None) 
     """Start a session on a snapshot."""
     columns = [column for weighted in policy.plugins for column in weighted.plugin.columns(snapshot)]
     attempt = lambda session, unit: _attempt(session, policy, unit)  # noqa: E731
-    return Session.open(snapshot, columns, attempt, shares, policy.sharing, policy.layers)
+    session = Session.open(snapshot, columns, attempt, shares, policy.sharing, policy.layers)
+    if session.devices is not None and policy.takes_devices:
+        session.devices.prefer = lambda request, devices: preferred(session, policy, request, devices)
+    return session
 
 
 def _attempt(session: Session, policy: Policy, unit: Unit) -> Taken:

@@ -11,6 +11,7 @@ method that is there is used. Its fields are its arguments in the policy file.
 | Order  | `queue_key(session, queues, heads) -> columns`      | lexicographic, in policy order, age last |
 | Veto   | `check(session, unit, taken) -> Reason or None`     | first wins                               |
 | Victim | `mask(session, gang) -> bool[resident]`             | AND                                      |
+| Take   | `take(session, request, devices) -> [entry]`        | weighted sum, rounded to a grid          |
 | Share  | `deserved(snapshot) -> int[queue, resource]`        | exactly one                              |
 """
 
@@ -153,6 +154,21 @@ class Score(Protocol):
 
     def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float | None:
         """Return float[entry] in [0, 1], or None. Normalise over `request.candidates`."""
+        ...
+
+
+@runtime_checkable
+class Take(Protocol):
+    """How good single devices of a node are for a copy that takes part of one: the best that has room is taken.
+
+    Of equals the tightest is taken, or the emptiest, as the policy says. It is asked once for all copies that are
+    placed at once, and must not look at what was placed before.
+    """
+
+    name: ClassVar[str]
+
+    def take(self, session: Session, request: Request, devices: Int) -> Float | None:
+        """Return float[entry] in [0, 1] for these rows of `session.snapshot.nodes.devices`, or None."""
         ...
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Share, Veto, Victim
+from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Share, Take, Veto, Victim
 from phalanx.engine.session.session import Session
 from phalanx.model.charges import Charges
 from phalanx.model.device import DEVICE_RESOURCES
@@ -53,6 +53,7 @@ class Policy:
     filters: tuple[Filter, ...] = field(init=False, repr=False)
     static_filters: tuple[Filter, ...] = field(init=False, repr=False)
     scores: tuple[tuple[Score, float], ...] = field(init=False, repr=False)
+    takes_devices: tuple[tuple[Take, float], ...] = field(init=False, repr=False)
     orders: tuple[Order, ...] = field(init=False, repr=False)
     queue_orders: tuple[QueueOrder, ...] = field(init=False, repr=False)
     vetoes: tuple[Veto, ...] = field(init=False, repr=False)
@@ -79,6 +80,7 @@ class Policy:
             "filters": tuple(plugin for plugin in plugins if isinstance(plugin, Filter)),
             "static_filters": tuple(plugin for plugin in plugins if isinstance(plugin, Filter) and plugin.static),
             "scores": tuple((one.plugin, one.weight) for one in self.plugins if isinstance(one.plugin, Score)),
+            "takes_devices": tuple((one.plugin, one.weight) for one in self.plugins if isinstance(one.plugin, Take)),
             "orders": tuple(plugin for plugin in plugins if isinstance(plugin, Order)),
             "queue_orders": _queue_orders(plugins),
             "vetoes": vetoes,

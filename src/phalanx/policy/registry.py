@@ -67,7 +67,7 @@ ACTIONS: Mapping[str, type[Action]] = {action.name: action for action in _ACTION
 SHARES: Mapping[str, type[Share]] = {share.name: share for share in (QuotaThenWeight, Weighted)}
 
 #: A plugin has at least one of these; a misspelt one would be passed over in silence.
-_METHODS = ("room", "score", "gang_key", "queue_key", "check", "mask")
+_METHODS = ("room", "score", "take", "gang_key", "queue_key", "check", "mask")
 
 
 class RegistryError(ValueError):

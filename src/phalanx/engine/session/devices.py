@@ -4,13 +4,15 @@ Whoever shares a device first takes it from the whole ones of its node, and the 
 part and a whole never meet, and what is written here is always in step with the column of whole devices.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from phalanx.engine.session.column import Column
 from phalanx.engine.session.journal import Journal
 from phalanx.engine.session.ledger import Ledger
 from phalanx.engine.session.parts import Offers, chosen
-from phalanx.engine.session.request import When
+from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.rows import distinct
 from phalanx.model.axis import Bool, Int
 from phalanx.model.sharing import NEVER, NOWHERE, RESOURCE, WHOLE, Part, SharedTable, levels
@@ -65,6 +67,8 @@ class Devices:
         self.tasks[:, : table.tasks.shape[1]] = table.tasks
         #: [node]: kept for a reservation, beside which nothing is shared; None: there is none.
         self._kept: Bool | None = None
+        #: How good rows of the device table are for a request; None: no plugin has a say.
+        self.prefer: Callable[[Request, Int], Int] | None = None
         self._taken: dict[int, Int] = {}
         self._wished: dict[int, Int] = {}
         self._names = _Names(table)
@@ -132,19 +136,21 @@ class Devices:
         wholes = np.diff(table.first)
         return Offers(table.first, table.node, self._capacity, self._asked(shape), nobody, wholes, part.devices)
 
-    def place(
-        self, shape: int, when: When, nodes: Int, wholes: Int, wished: Int | None, spread: bool | None, *, beside: bool
-    ) -> Int:
+    def place(self, request: Request, nodes: Int, wholes: Int, wished: Int | None) -> Int:
         """Return [entry, device]: the devices of copies on these nodes; those that are wished for, if they serve."""
+        shape, when, beside = request.shape, request.when, request.beside
         if wished is not None and self.serves(shape, when, wished, wholes, beside=beside):
             return wished
+        spread = self._spread if request.placement is None else request.placement == "spread"
         order = np.argsort(nodes, kind="stable")
         some, counts = np.unique(nodes, return_counts=True)
         offers = self.offers(shape, when, wholes, some, beside=beside)
-        found = chosen(offers, counts, spread=self._spread if spread is None else spread)
+        rows = np.arange(len(offers.owner)) + (self.table.first[some] - offers.starts[:-1])[offers.owner]
+        liked = None if self.prefer is None else self.prefer(request, self.table.device[rows])
+        found = chosen(offers, counts, spread=spread, liked=liked)
         assert len(found) == len(nodes), "a filter said how many copies fit"
         devices = np.empty_like(found)
-        devices[order] = found + (self.table.first[some] - offers.starts[:-1])[offers.owner[found]]
+        devices[order] = rows[found]
         return devices
 
     def serves(self, shape: int, when: When, devices: Int, wholes: Int, *, beside: bool) -> bool:

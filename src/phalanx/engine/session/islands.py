@@ -52,24 +52,26 @@ class Islands:
         ask = self.table.asks[shape]
         return bool(not self._parts[shape] and ((ask > self.table.units).any() or (ask > 0).sum() > 1))
 
-    def minds(self, shape: int) -> Bool:
-        """Return [node]: a copy that would lie across islands is refused there, by the node or by itself."""
-        divided = np.diff(self.table.first) > 0
-        return np.asarray(divided & ((self.table.rule >= Rule.LEAST) | bool(self.table.wants[shape])), np.bool_)
+    def minds(self, shape: int, *, insist: bool = False) -> Bool:
+        """Return [node]: a copy that would lie across islands is refused there, by node, shape or (insist) policy."""
+        divided, always = np.diff(self.table.first) > 0, insist or bool(self.table.wants[shape])
+        return np.asarray(divided & ((self.table.rule >= Rule.LEAST) | always), np.bool_)
 
     def known(self, shape: int) -> Bool:
         """Return [node]: it is known how everything that a shape asks for is divided there."""
         return self._asked(shape).known
 
-    def ceiling(self, shape: int) -> Int:
+    def ceiling(self, shape: int, *, insist: bool = False) -> Int:
         """Return [node]: how many copies may be there if nobody were."""
-        room = self.room(shape, None, beside=False)
+        room = self.room(shape, None, beside=False, insist=insist)
         return np.full(self._nodes, _ANY) if room is None else room
 
-    def room(self, shape: int, when: When | None, *, beside: bool) -> Int | None:
-        """Return [node]: how many copies may be there (None: if nobody were); or None: nobody minds where."""
-        wants = bool(self.table.wants[shape])
-        minds = self.minds(shape)
+    def room(self, shape: int, when: When | None, *, beside: bool, insist: bool = False) -> Int | None:
+        """Return [node]: how many copies may be there (None: if nobody were); or None: nobody minds where.
+
+        `insist`: on every node they lie on as few islands as they must.
+        """
+        wants, minds = bool(self.table.wants[shape]), self.minds(shape, insist=insist)
         if not self.spans(shape) or not (wants or minds.any()):
             return None
         asked, spare = self._asked(shape), self.table.capacity if when is None else self._spare(when)

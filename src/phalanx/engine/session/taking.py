@@ -41,11 +41,10 @@ def take_devices(session: "Session", request: Request, tasks: Int, nodes: Int, g
         before = books.tasks[tasks]
         there = (before[:, 0] != NOWHERE).all() and (books.table.node[before[:, 0]] == nodes).all()
         wished = before if there else None
-    spread = None if request.placement is None else request.placement == "spread"
 
     def found() -> Int:
         wholes = session.spare(request, 0, WHOLE_DEVICES)
-        return books.place(shape, request.when, nodes, wholes, wished, spread, beside=request.beside)
+        return books.place(request, nodes, wholes, wished)
 
     devices = with_own_devices(session, request.gang, found) if given is None else given
     (books.promise if request.when is When.LATER else books.occupy)(shape, devices)
@@ -89,13 +88,15 @@ def islands_of(session: "Session", layer: str) -> Islands | None:
     return next((books for books in session.islands if books.table.layer == layer), None)
 
 
-def island_room(session: "Session", layer: str, request: Request) -> Int | None:
+def island_room(session: "Session", layer: str, request: Request, *, insist: bool = False) -> Int | None:
     """Return how many copies may be on each node for the sake of one layer; None: nobody minds."""
     books = islands_of(session, layer)
     if books is None:
         return None
     return with_own_devices(
-        session, request.gang, lambda: books.room(request.shape, request.when, beside=request.beside)
+        session,
+        request.gang,
+        lambda: books.room(request.shape, request.when, beside=request.beside, insist=insist),
     )
 
 
