@@ -31,6 +31,7 @@ class Silent(LastFirst):
 
     def take(self, session: Session, request: Request, devices: Int) -> Float | None:
         del session, request, devices
+        return None
 
 
 @dataclass(frozen=True, slots=True)
