@@ -22,7 +22,7 @@ REFUSED = "denied request: "
 
 def policies(version: str, whose: Installation = OURS) -> list[Manifest]:
     """The policies of an installation, those that an API server of this version has."""
-    admission = Admission(enabled=True, defaults=version != "1.35")
+    admission = Admission(enabled=True, defaults=version != "1.35", gpus=version != "1.35")
     chosen = Values(scheduler_names=[whose.name], admission=admission)
     made = objects(Installation(whose.name, whose.namespace, chosen))
     return [one for one in made if one["metadata"]["labels"].get("app.kubernetes.io/component") == "admission"]

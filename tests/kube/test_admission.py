@@ -196,6 +196,40 @@ def test_a_namespace_gives_its_pods_our_scheduler_and_its_queue(plane: ControlPl
     plane.kubectl("delete", "namespace", "ml", "--wait=false")
 
 
+@pytest.mark.skipif(wanted() == "1.35", reason="Kubernetes 1.35 has no policies that change objects")
+def test_a_pod_that_shares_a_gpu_is_given_the_line_by_which_it_learns_which_one(plane: ControlPlane) -> None:
+    # The test before took the service account away, without which nothing is given.
+    plane.kubectl("create", "serviceaccount", OURS.name, "-n", OURS.namespace)
+    line = {
+        "name": "NVIDIA_VISIBLE_DEVICES",
+        "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.annotations['phalanx.dev/gpu-ids']"}},
+    }
+
+    def given(
+        annotations: dict[str, str], env: list[Any] | None = None, scheduler: str = "phalanx"
+    ) -> list[Any] | None:
+        one = pod_manifest("p", requests={"cpu": "1"}, scheduler=scheduler)
+        one["metadata"]["annotations"] = annotations
+        if env is not None:
+            one["spec"]["containers"][0]["env"] = env
+        text = plane.kubectl("create", "--dry-run=server", "-o", "json", "-f", "-", stdin=applied([one]))
+        found: list[Any] | None = msgspec.json.decode(text)["spec"]["containers"][0].get("env")
+        return found
+
+    ours = {"phalanx.dev/gpu-fraction": "0.5"}
+    eventually("the service account is seen", lambda: given(ours) == [line])
+    assert given({"phalanx.dev/gpu-memory": "20Gi"}) == [line]
+    assert given({"gpu-fraction": "0.5"}) == given({"gpu-memory": "2048"}) == [line]
+    mine = {"name": "MINE", "value": "yes"}
+    assert given(ours, [mine]) == [mine, line]
+    # Left alone: who says it already, whom KAI's webhook prepared, who asks for no part, and other schedulers' pods.
+    own = {"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}
+    assert given(ours, [own]) == [own]
+    assert given({"gpu-fraction": "0.5", "runai/shared-gpu-configmap": "p-shared-gpu"}) is None
+    assert given({}) is None
+    assert given({"gpu-fraction": "0.5"}, scheduler="kai-scheduler") is None
+
+
 def test_all_of_it_goes_with_one_line_and_leaves_another_installation_alone(plane: ControlPlane) -> None:
     """Last in this file: it takes the policies away."""
     theirs = Installation("other", "other-system")

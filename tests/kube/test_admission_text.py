@@ -30,7 +30,7 @@ def test_they_are_installed_when_they_are_asked_for(capsys: pytest.CaptureFixtur
 
 
 def test_each_part_can_be_had_alone() -> None:
-    off = dict.fromkeys(("keys", "queues", "bound", "defaults"), False)
+    off = dict.fromkeys(("keys", "queues", "bound", "defaults", "gpus"), False)
     assert policies("phalanx-system", **off) == []
     assert names(policies("phalanx-system", **off | {"bound": True})) == {"bound"}
     assert {one["kind"] for one in policies("phalanx-system", **off | {"defaults": True})} == {
@@ -39,7 +39,7 @@ def test_each_part_can_be_had_alone() -> None:
 
 
 def test_none_can_take_the_cluster_down_and_each_is_bound() -> None:
-    made = policies(defaults=True)
+    made = policies(defaults=True, gpus=True)
     rules = [one for one in made if one["kind"].endswith("Policy")]
     assert {one["spec"]["failurePolicy"] for one in rules} == {"Ignore"}
     bound = {one["spec"]["policyName"] for one in made if one["kind"].endswith("Binding")}
@@ -66,8 +66,8 @@ def test_two_installations_share_none() -> None:
 
 
 def test_removal_names_them_all() -> None:
-    whole = Installation("a", "b", Values(admission=Admission(enabled=True, defaults=True)))
+    whole = Installation("a", "b", Values(admission=Admission(enabled=True, defaults=True, gpus=True)))
     gone = {(one["kind"], one["metadata"]["name"]) for one in yaml.safe_load_all(removal(whole))}
     there = {(one["kind"], one["metadata"]["name"]) for one in objects(whole) if "admission" in str(one["metadata"])}
-    assert len(there) == 14
+    assert len(there) == 16
     assert there <= gone

@@ -61,7 +61,7 @@ VALUES = {
         tolerations: [{key: system, operator: Exists}]
         affinity: {nodeAffinity: {}}
         podAnnotations: {a/b: "true"}
-        admission: {enabled: true, defaults: true}
+        admission: {enabled: true, defaults: true, gpus: true}
         networkPolicy: {enabled: true, ingressFrom: [{namespaceSelector: {matchLabels: {name: monitoring}}}]}
         serviceMonitor: {enabled: true, interval: 10s, labels: {release: prometheus}}
         """,
@@ -150,7 +150,7 @@ def test_a_real_api_server_knows_every_field_of_every_choice(control_plane: Cont
     told = control_plane.kubectl(
         "apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=yaml.safe_dump_all(known)
     )
-    assert len(told.splitlines()) == len(known) == 29 - len(new)
+    assert len(told.splitlines()) == len(known) == 31 - 2 * len(new)
 
 
 def test_helm_finds_nothing_wrong_with_the_chart(helm: Helm, chart: Path) -> None:

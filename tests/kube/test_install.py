@@ -129,8 +129,8 @@ def test_uninstall_prints_what_was_made_and_keeps_queues_and_the_namespace_and_s
         ("Lease", "red"),
     }
     assert said.err == (
-        "a ServiceMonitor and admission.defaults are named only with the --values that asked for them "
-        "(neither does anything once the rest is gone)\n"
+        "a ServiceMonitor, admission.defaults and .gpus are named only with the --values that asked for them "
+        "(none does anything once the rest is gone)\n"
         "the namespace stays: kubectl delete namespace gpu\n"
         "every Queue stays, with its definition crd/queues.scheduling.phalanx.dev; --with-queues removes them\n"
     )

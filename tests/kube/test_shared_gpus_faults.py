@@ -44,11 +44,11 @@ class Sharing:
         #: How many pods that share were seen on their GPUs, for a report.
         self.seen = 0
 
-    def arrive(self) -> None:
-        """Some pods more, of all kinds."""
-        for _ in range(self.chance.randrange(1, 5)):
+    def arrive(self, *, sure: bool = False) -> None:
+        """Some pods more, of all kinds; `sure`: the first one shares a GPU."""
+        for number in range(self.chance.randrange(1, 5)):
             self.made += 1
-            kind = self.chance.random()
+            kind = 1.0 if sure and not number else self.chance.random()
             if kind < 0.2:
                 self.rig.create(
                     [pod_manifest(f"theirs-{self.made}", requests={GPU: "1"}, scheduler="default-scheduler")]
@@ -137,7 +137,8 @@ def test_replicas_that_are_killed_at_any_moment_give_no_gpu_twice_and_leave_no_r
             rig.start(replica, None, *WORDS)
         for _ in range(ROUNDS):
             # Somebody leads before the next turn of arrivals, endings and kills.
-            work.arrive()
+            work.end(1.0)
+            work.arrive(sure=True)
             rig.wait(lambda: work.look() > 0, "a pod that shares a GPU")
             for _ in range(chance.randrange(2, 6)):
                 work.arrive()

@@ -40,7 +40,7 @@ def uninstall(
     name
         What the installation is called.
     values
-        The files of values that it was installed with: a ServiceMonitor and admission.defaults are named only if
+        The files of values that it was installed with: a ServiceMonitor, admission.defaults and .gpus are named only if
         they ask for them.
     with_queues
         The definition of Queues as well, and with it every Queue of the cluster, also those of other installations.
@@ -58,8 +58,8 @@ def uninstall(
     print(text, end="")
     if not values:
         print(
-            "a ServiceMonitor and admission.defaults are named only with the --values that asked for them "
-            "(neither does anything once the rest is gone)",
+            "a ServiceMonitor, admission.defaults and .gpus are named only with the --values that asked for them "
+            "(none does anything once the rest is gone)",
             file=sys.stderr,
         )
     print(f"the namespace stays: kubectl delete namespace {namespace}", file=sys.stderr)

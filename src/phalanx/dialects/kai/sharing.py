@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 #: By KAI's admission webhook: how the names of a pod's ConfigMaps begin.
-_PREFIX = "runai/shared-gpu-configmap"
+CONFIG_MAPS = "runai/shared-gpu-configmap"
 #: The GPUs that the container sees, and the part of each: their names today, and those that older webhooks refer to.
 _VISIBLE, _PORTION = ("NVIDIA_VISIBLE_DEVICES", "RUNAI-VISIBLE-DEVICES"), ("GPU_PORTION", "RUNAI_NUM_OF_GPUS")
 
 
 def config_maps(annotations: Mapping[str, str], ids: str, portion: str) -> Mapping[str, Mapping[str, str]]:
     """Return what the ConfigMaps of a pod's first container say; the second one is its environment as it stands."""
-    prefix = annotations.get(_PREFIX)
+    prefix = annotations.get(CONFIG_MAPS)
     if not prefix:
         return {}
     said = dict.fromkeys(_VISIBLE, ids) | dict.fromkeys(_PORTION, portion)

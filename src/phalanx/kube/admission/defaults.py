@@ -1,12 +1,11 @@
 """A namespace that says which scheduler its pods are for: people there change no manifest.
 
-The policy has the scheduler's own service account as its parameter: where that is gone, the installation is, and pods
-must not be given to a scheduler that nobody runs. The API server watches service accounts in any case.
+Where the installation is gone, pods must not be given to a scheduler that nobody runs: then it does nothing.
 
 From Kubernetes 1.36 on the API server has policies that change objects. Older ones do not take this document.
 """
 
-from phalanx.kube.admission.document import NAME, NAMESPACE, SCHEDULER_NAMES, V1, Document, elsewhere, metadata
+from phalanx.kube.admission.document import SCHEDULER_NAMES, Document, elsewhere, mutating
 from phalanx.kube.admission.expressions import choice, text
 from phalanx.model.keys import QUEUE, SCHEDULER_NAME
 
@@ -29,23 +28,7 @@ def policy() -> list[Document]:
         "is-on-no-node": "dyn(object).spec.?nodeName.orValue('') == ''",
         "is-of-no-daemon-set": "!dyn(object).metadata.?ownerReferences.orValue([]).exists(o, o.kind == 'DaemonSet')",
     }
-    spec = {
-        "paramKind": {"apiVersion": "v1", "kind": "ServiceAccount"},
-        "failurePolicy": "Ignore",
-        "reinvocationPolicy": "IfNeeded",
-        "matchConstraints": {"resourceRules": [pods], "namespaceSelector": selector},
-        "matchConditions": [{"name": name, "expression": condition} for name, condition in conditions.items()],
-        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": _patch()}}],
-    }
-    alive = {"name": NAME, "namespace": NAMESPACE, "parameterNotFoundAction": "Allow"}
-    bound = {"policyName": metadata("defaults")["name"], "paramRef": alive}
-    return [
-        {
-            "apiVersion": V1, "kind": kind,
-            "metadata": metadata("defaults"), "spec": body,
-        }
-        for kind, body in (("MutatingAdmissionPolicy", spec), ("MutatingAdmissionPolicyBinding", bound))
-    ]  # fmt: skip
+    return mutating("defaults", {"resourceRules": [pods], "namespaceSelector": selector}, conditions, _patch())
 
 
 def _patch() -> str:

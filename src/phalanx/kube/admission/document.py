@@ -73,6 +73,28 @@ def matched(rules: Sequence[Rule], object_selector: Document | None = None) -> D
     }
 
 
+def mutating(what: str, constraints: Document, conditions: Mapping[str, str], patch: str) -> list[Document]:
+    """Return a policy that changes new objects, and its binding, in force as long as the scheduler is installed.
+
+    Its parameter is the scheduler's own service account: where that is gone, the installation is. The API server
+    watches service accounts in any case.
+    """
+    spec = {
+        "paramKind": {"apiVersion": "v1", "kind": "ServiceAccount"},
+        "failurePolicy": "Ignore",
+        "reinvocationPolicy": "IfNeeded",
+        "matchConstraints": constraints,
+        "matchConditions": [{"name": name, "expression": condition} for name, condition in conditions.items()],
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}],
+    }
+    alive = {"name": NAME, "namespace": NAMESPACE, "parameterNotFoundAction": "Allow"}
+    bound = {"policyName": metadata(what)["name"], "paramRef": alive}
+    return [
+        {"apiVersion": V1, "kind": kind, "metadata": metadata(what), "spec": body}
+        for kind, body in (("MutatingAdmissionPolicy", spec), ("MutatingAdmissionPolicyBinding", bound))
+    ]
+
+
 def validating(
     what: str,
     constraints: Document,

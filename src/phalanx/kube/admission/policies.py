@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import yaml
 
-from phalanx.kube.admission import bound, defaults, keys, queues
+from phalanx.kube.admission import bound, defaults, gpus, keys, queues
 from phalanx.kube.admission.document import SCHEDULER_NAMES, Document
 
-#: The parts with what each is for, as the head of its file. `defaults` needs an API server of 1.36 or newer.
+#: The parts with what each is for, as the head of its file. `defaults` and `gpus` need an API server of 1.36 or newer.
 PARTS: dict[str, tuple[str, tuple[Callable[[], list[Document]], ...]]] = {
     "keys": (
         "Keys and values under phalanx.dev/ are checked when somebody applies them.",
@@ -22,6 +22,7 @@ PARTS: dict[str, tuple[str, tuple[Callable[[], list[Document]], ...]]] = {
         "A namespace labelled phalanx.dev/scheduler-name gives its pods that scheduler, and its queue.",
         (defaults.policy,),
     ),
+    "gpus": ("A pod that shares a GPU is given the line by which it learns which one.", (gpus.policy,)),
 }
 _MADE = "Made by `phalanx.kube.admission` from the tables that the scheduler itself reads by."
 

@@ -101,6 +101,7 @@ FIELDS = {
     "admission_queues": _admission("queues"),
     "admission_bound": _admission("bound"),
     "admission_defaults": _admission("defaults"),
+    "admission_gpus": _admission("gpus"),
     "network_policy": _value("networkPolicy.enabled"),
     "ingress_from": _value("networkPolicy.ingressFrom", plain=True),
     "egress": _value("networkPolicy.egress", plain=True),

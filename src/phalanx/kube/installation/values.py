@@ -104,6 +104,8 @@ class Admission(_Part, frozen=True):
     bound: bool = True
     #: For Kubernetes 1.36 and newer.
     defaults: bool = False
+    #: The same.
+    gpus: bool = False
 
 
 class Values(_Part, frozen=True):
