@@ -2,7 +2,7 @@
 
 847 hosts of 8 GPUs under 119 leaf switches (one per pair of PSW and ASW), and the 319 jobs of the Kalos trace, up to
 1,024 GPUs, whose arrivals are drawn together until the cluster is 85 % loaded. Each job is a gang of pods of 8 GPUs.
-One run without wishes, one in which every gang prefers one leaf and then one PSW.
+One run without wishes and without the plugin `closeness`, one with it, one in which every gang prefers one leaf.
 
 A job's time by the model: iterations × (computing + communication × a factor by the slowest level that its pods cross:
 1 in one host, 1.25 under one leaf, 2 under one PSW, 3 beyond). The ends of jobs in the run do not depend on it: so both
@@ -14,21 +14,21 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from phalanx.engine.policy import Policy
 from phalanx.model.plan import Bind
-from phalanx.policy.load import parse_policy
+from phalanx.policy.load import load_policy
 from phalanx.sim.scenario import read_scenario
 from phalanx.sim.simulator import Simulator
 from phalanx.sim.timeline import timeline
 from phalanx.world.views import tasks_on
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
-LEVELS = """
-extends: default
-topology:
-  levels: [{name: psw, label: example.com/psw}, {name: leaf, label: example.com/leaf}]
-"""
+#: A PSW is a block, a leaf is a rack.
+DEFAULT = load_policy("default")
+PLAIN = replace(DEFAULT, plugins=tuple(one for one in DEFAULT.plugins if one.plugin.name != "closeness"))
 GPUS = 8
 LOAD = 0.85
 #: By the slowest level that is crossed.
@@ -55,8 +55,10 @@ def runtime(job: Mapping[str, float], factor: float = 1.0) -> float:
 
 def scenario(wish: str) -> str:
     """Return the cluster and the trace as a scenario."""
-    lines = [f"node {name} gpu={GPUS} cpu=128 label:example.com/psw={psw} label:example.com/leaf={leaf}"
-             for name, (psw, leaf) in hosts().items()]  # fmt: skip
+    key = "label:topology.kubernetes.io"
+    lines = [
+        f"node {name} gpu={GPUS} cpu=128 {key}/block={psw} {key}/rack={leaf}" for name, (psw, leaf) in hosts().items()
+    ]
     trace = jobs()
     asked = sum(job["gpu_workers"] * job["gpu_per_worker"] * runtime(job) for job in trace)
     span = asked / (LOAD * GPUS * len(hosts()))
@@ -68,11 +70,11 @@ def scenario(wish: str) -> str:
     return "\n".join(lines)
 
 
-def run(wish: str) -> tuple[dict[str, list[str]], dict[str, int], dict[str, float], float]:
+def run(wish: str, policy: Policy) -> tuple[dict[str, list[str]], dict[str, int], dict[str, float], float]:
     """Return where each job's pods went, the fewest leaves then, how long it waited, and how long the run took."""
     began, of = time.perf_counter(), hosts()
     bound: dict[str, int] = {}
-    simulator = Simulator(timeline(read_scenario(scenario(wish), "clos")), parse_policy(LEVELS, "clos.yaml"))
+    simulator = Simulator(timeline(read_scenario(scenario(wish), "clos")), policy)
     where: dict[str, list[str]] = {}
     for moment in simulator.run():
         for step in moment.plan.binds if moment.plan is not None else ():
@@ -124,8 +126,9 @@ def main() -> None:
     print(f"{len(of)} hosts, {len(empty)} leaves, {len(trace)} jobs, {len(several)} of several pods")
     print(f"{'':24}{'leaves':>8}{'distance':>10}{'model h':>9}{'wait mean':>11}{'wait max':>10}{'run':>7}")
     print(f"{'fewest on empty leaves':24}{sum(bound) / len(bound):8.2f}")
-    for name, wish in (("no wish", ""), ("leaf, then PSW", "topology-preferred=leaf")):
-        where, then, waits, took = run(wish)
+    for name, wish, policy in (("no wish, no closeness", "", PLAIN), ("no wish", "", DEFAULT),
+                               ("rack, then block", "topology-preferred=rack", DEFAULT)):  # fmt: skip
+        where, then, waits, took = run(wish, policy)
         leaves = [len({of[node][1] for node in where[one]}) for one in several]
         far = [distance(where[one], of) for one in several]
         model = [runtime(trace[int(one[1:])], FACTORS[crossed(where[one], of)]) / 3600 for one in several]

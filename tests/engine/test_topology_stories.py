@@ -212,3 +212,54 @@ def test_a_gang_that_lost_a_member_is_repaired_in_its_rack_or_says_why_not() -> 
             wait g 1 full: 1 needed in one rack: its members are in rack a, which has room for 0 of 1…
         """,
     )
+
+
+def test_a_gang_that_wishes_nothing_is_kept_in_one_rack_where_nodes_are_equally_full() -> None:
+    """By name it would be a2, b1 and b2."""
+    given = f"""
+        node a1      gpu=8 {RACK}=a
+        node a2      gpu=8 {RACK}=a
+        node b1..b4  gpu=8 {RACK}=b
+        node c1..c3  gpu=8 {RACK}=c
+        pod  other gpu=8 on=a1
+        gang g members=3 gpu=8
+    """
+    check(
+        given=given,
+        expect="""
+            bind g-0 c1
+            bind g-1 c2
+            bind g-2 c3
+        """,
+    )
+
+
+def test_packing_goes_before_the_closeness_of_a_gang_that_wishes_nothing() -> None:
+    """The two nodes that are in use already lie in two racks."""
+    check(
+        given=f"""
+            node a1..a2  gpu=8 {RACK}=a
+            node b1..b2  gpu=8 {RACK}=b
+            pod  one gpu=4 on=a1
+            pod  two gpu=4 on=b1
+            gang g members=2 gpu=4
+        """,
+        expect="""
+            bind g-0 a1
+            bind g-1 b1
+        """,
+    )
+
+
+def test_equal_pods_in_no_gang_are_not_kept_together() -> None:
+    check(
+        given=f"""
+            node a1      gpu=8 {RACK}=a
+            node b1..b2  gpu=8 {RACK}=b
+            pod  p1..p2  gpu=8
+        """,
+        expect="""
+            bind p1 a1
+            bind p2 b1
+        """,
+    )

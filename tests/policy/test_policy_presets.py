@@ -23,7 +23,8 @@ def test_default_packs_gangs_and_keeps_others_off_gpu_nodes() -> None:
         ("device_memory", 4), ("pod_anti_affinity", 1), ("pod_affinity", 3), ("topology_spread", 3),
         ("volume_binding", 1), ("static_volumes", 1), ("volume_conflicts", 1),
         ("volume_limits", 1), ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
-        ("shared_devices", 2), ("numa_nodes", 2), ("linked_devices", 2), ("scarce_resources", 4), ("ageing", 1),
+        ("shared_devices", 2), ("numa_nodes", 2), ("linked_devices", 2), ("scarce_resources", 4), ("closeness", 0.001),
+        ("ageing", 1),
         ("gang", 1), ("quota", 1), ("fairness", 1), ("patience", 1), ("priority", 1), ("arrival", 1),
     ]  # fmt: skip
 

@@ -15,6 +15,7 @@ from phalanx.engine.plugin import Plugin, Share
 from phalanx.engine.plugins.ageing import Ageing
 from phalanx.engine.plugins.arrival import Arrival
 from phalanx.engine.plugins.balanced_allocation import BalancedAllocation
+from phalanx.engine.plugins.closeness import Closeness
 from phalanx.engine.plugins.declared_features import DeclaredFeatures
 from phalanx.engine.plugins.device_memory import DeviceMemory
 from phalanx.engine.plugins.device_model import DeviceModel
@@ -57,7 +58,8 @@ _BUILT_IN: tuple[type[Plugin], ...] = (
     NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, PodAntiAffinity, PodAffinity,
     TopologySpread, VolumeBinding, StaticVolumes, VolumeConflicts, VolumeLimits, HostPorts, ResourceFit,
     MixedDevices, SharedDevices, NumaNodes, LinkedDevices,
-    ScarceResources, BalancedAllocation, ImageLocality, Ageing, Gang, Quota, Fairness, Patience, Priority, Arrival,
+    ScarceResources, BalancedAllocation, ImageLocality, Closeness, Ageing, Gang, Quota,
+    Fairness, Patience, Priority, Arrival,
 )  # fmt: skip
 
 PLUGINS: Mapping[str, type[Plugin]] = {plugin.name: plugin for plugin in _BUILT_IN}
