@@ -37,7 +37,7 @@ bench-cluster: $(VENV)/.dev   ## Phalanx and others on real control planes: QUIC
 bench-admission: $(VENV)/.dev ## what the admission policies cost a real API server, with and without in turns: QUICK=1
 	@$(BIN)/python -m bench.admission
 
-chaos: $(VENV)/.dev           ## the fault tests in their long form, with every figure; about half an hour
+chaos: $(VENV)/.dev           ## the fault tests in their long form, with every figure; a quarter to half an hour
 	ROUNDS=$${ROUNDS:-50} PODS=$${PODS:-2000} LEASE=$${LEASE:-6,4,1} CI=true \
 	  $(BIN)/pytest -v -s --timeout=7200 tests/kube/test_faults.py tests/kube/test_side_by_side.py \
 	  tests/kube/test_shared_gpus_faults.py $(PYTEST_ARGS)
