@@ -209,6 +209,8 @@ class Snapshot:
     volumes: VolumeTable | None = None
     #: Objects that list the levels of a tree, as keys of labels of nodes from the top.
     topologies: Mapping[Reference, tuple[str, ...]] = field(default_factory=dict[Reference, tuple[str, ...]])
+    #: Tasks on devices that are no longer healthy, by uid, and since when that is seen.
+    lost_devices: Mapping[str, float] = field(default_factory=dict[str, float])
     #: The islands of nodes, layer by layer; none where no node says how it is divided.
     islands: tuple[IslandTable, ...] = ()
     #: What was worked out of the shapes, and of the names, labels and taints of nodes. Handed on while these stay.

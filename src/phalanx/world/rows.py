@@ -12,6 +12,7 @@ from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Shape, State, Task
 from phalanx.world.gang_rows import GangRows, amounts, next_turn
 from phalanx.world.gangs import THERE, gang_key, piece_of, with_labels
+from phalanx.world.lost_devices import LostDevices
 from phalanx.world.neighbours import looking
 from phalanx.world.node_rows import NodeRows
 from phalanx.world.nominations import Nominations
@@ -44,6 +45,7 @@ class Rows:
         self.nodes = NodeRows()
         self._gangs = GangRows()
         self.running = RunningRows()
+        self._lost = LostDevices()
         self._volumes = VolumeRows()
         self.dirty_gangs: set[str] = set()
         #: When to decide although nothing changes.
@@ -76,7 +78,8 @@ class Rows:
         requests, charges, scored = self._amounts[1]
         look = self.running.next_look(now, running, queues, world.wave_deadline)
         stuck = min((stuck_at(world.tasks[uid]) for uid in world.links.leaving), default=math.inf)
-        ends = (world.moves.next_end, self._nominations.next_look(now))
+        lost = self._lost.see(world, nodes.devices, nodes.names, now)
+        ends = (world.moves.next_end, self._nominations.next_look(now), self._lost.next_look(now))
         self.next_turn = min(next_turn(gangs, now), look, stuck, *ends)
         return Snapshot(
             now=now, axis=axis, nodes=nodes, shapes=self._amounts[0][0], requests=requests, charges=charges,
@@ -85,6 +88,7 @@ class Rows:
             shared=self.nodes.shared.table(world, nodes, running, tasks),
             topologies={name: seen.levels for name, seen in sorted(world.said.topologies.items())},
             derived=self._handed_on(self._amounts[0][0], nodes.names, nodes.labels, nodes.taint_sets, nodes.taint_set),
+            lost_devices=lost,
             islands=self.nodes.islands.tables(world, nodes, axis, self._amounts[0][0], running, tasks),
         )  # fmt: skip
 

@@ -19,6 +19,7 @@ class EvictStale:
 
     A gang whose minimum was raised lost no member. Missing members go before all others (see the plugin `gang`), so the
     gang is made whole first wherever that is possible. Members that finished their work count as if they were there.
+    A pod whose device is no longer healthy for so long is evicted alone, and its gang has lost a member.
     """
 
     grace: Seconds = _MINUTE
@@ -29,6 +30,7 @@ class EvictStale:
     def run(self, session: Session, policy: Policy) -> None:
         """Look at every gang that is broken."""
         del policy
+        self._off_lost_devices(session)
         snapshot, running = session.snapshot, session.snapshot.running
         stale = np.flatnonzero(snapshot.now - running.broken_since >= self.grace)
         if not len(stale):
@@ -45,3 +47,17 @@ class EvictStale:
             if len(left) and affords_all(session, left):
                 lost = f"{there} of the {running.minimum[row]} that it needs are there"
                 session.evict_for(left, self.name, None, f"its gang is broken: {lost}")
+
+    def _off_lost_devices(self, session: Session) -> None:
+        """Evict whose device is lost, where a controller will make him again."""
+        running, now = session.snapshot.running, session.snapshot.now
+        late = {uid for uid, since in session.snapshot.lost_devices.items() if now - since >= self.grace}
+        if not late:
+            return
+        rows = np.array([row for row, uid in enumerate(running.uids) if uid in late], np.int64)
+        rows = rows[running.movable[rows] & (session.evicted[rows] == 0)]
+        # One by one: a disruption budget that forbids one need not forbid another.
+        for row in rows.tolist():
+            one = np.array([row])
+            if affords_all(session, one):
+                session.evict_for(one, self.name, None, "its device is no longer healthy")
