@@ -89,7 +89,7 @@ class Feed:
     known: dict[Kind, dict[str, Known]] = field(default_factory=dict[Kind, dict[str, Known]])
     #: By uid: the pods that keep shared devices, and who hears of each change of one.
     reservations: dict[str, Reserved] = field(default_factory=dict[str, Reserved])
-    on_reservation: Callable[[], None] = lambda: None
+    on_reservation: Callable[[Reserved], None] = lambda _: None
     #: By uid: the GPUs that pods on nodes were told when they were bound.
     gpu_ids: dict[str, str] = field(default_factory=dict[str, str])
     _synced: set[Kind] = field(default_factory=set[Kind])
@@ -179,15 +179,16 @@ class Feed:
         one = reserved_of(raw) if pod.metadata.labels and LABEL in pod.metadata.labels else None
         if one is not None:
             self.reservations[uid] = one
-            self.on_reservation()
+            self.on_reservation(one)
 
     def _forget(self, kind: Kind, uid: str) -> None:
         old = self.known.get(kind, {}).pop(uid, None)
         if old is None:
             return
         self.gpu_ids.pop(uid, None)
-        if self.reservations.pop(uid, None) is not None:
-            self.on_reservation()
+        gone = self.reservations.pop(uid, None)
+        if gone is not None:
+            self.on_reservation(gone)
         known_kind = table.TABLE.kind(kind.kind, kind.api_version)
         if known_kind is None:
             return

@@ -46,7 +46,10 @@ class Keeper:
         self._log = log
         self._fence = fence
         self.wish = wish
-        self._stirred = asyncio.Event()
+        #: The uid of the pod that reserves a device; set when that changes; for whom one is being made.
+        self._at: dict[Place, str] = {}
+        self._stirred: dict[Place, asyncio.Event] = {}
+        self._making: set[Place] = set()
         feed.on_reservation = self._stir
         #: By uid: those that we asked to go, since when each is on its way out, and since when we know each.
         self._leaving: set[str] = set()
@@ -98,11 +101,11 @@ class Keeper:
             if self._clock.monotonic() >= until:
                 which = f"reservation pod {one.namespace}/{one.name}" if one else "its reservation pod"
                 return f"{which} on {place.node} did not start in time: {one.why if one and one.why else 'no reason'}"
-            await self._news(until)
+            await self._news(place, until)
 
     def of(self, place: Place) -> Reserved | None:
         """Return the pod that reserves a device."""
-        return next((one for one in self._all() if one.place == place), None)
+        return self._feed.reservations.get(self._at.get(place, ""))
 
     def sweep(self) -> None:
         """Compare what is reserved with what is shared, if anything was heard of either; never waits."""
@@ -156,13 +159,16 @@ class Keeper:
         self._since = {uid: since for uid, since in self._since.items() if uid in known}
         self._told = {uid: told for uid, told in self._told.items() if uid in self._feed.gpu_ids}
         self._again = {place: until for place, until in self._again.items() if place in shared}
-        places = {one.place for one in self._all()}
-        self._ours = {place for place in self._ours if place in shared or place in places}
+        self._ours = {place for place in self._ours if place in shared or place in self._at}
+        self._stirred = {place: event for place, event in self._stirred.items() if place in shared}
 
     def _all(self) -> Iterator[Reserved]:
         for one in self._feed.reservations.values():
-            if (one.installation, one.namespace) == (self.wish.name, self.wish.namespace):
+            if self._is_ours(one):
                 yield one
+
+    def _is_ours(self, one: Reserved) -> bool:
+        return (one.installation, one.namespace) == (self.wish.name, self.wish.namespace)
 
     def _any(self, uids: dict[str, None], *, unbound: bool = False) -> bool:
         """Tell whether one of these is a task of ours that is on its node, or (unbound) on its way there."""
@@ -183,16 +189,23 @@ class Keeper:
         """Compare again the next time, whatever was heard."""
         self._looked = (-PERIOD, -1)
 
-    def _stir(self) -> None:
-        """A reservation pod changed: whoever waits for one looks again."""
+    def _stir(self, one: Reserved) -> None:
+        """A reservation pod changed: whoever waits for it looks again."""
+        if not self._is_ours(one):
+            return
         self.look_again()
-        self._stirred.set()
-        self._stirred = asyncio.Event()
+        if one.uid in self._feed.reservations:
+            self._at[one.place] = one.uid
+        elif self._at.get(one.place) == one.uid:
+            del self._at[one.place]
+        if one.place in self._stirred:
+            self._stirred.pop(one.place).set()
 
-    async def _news(self, until: float) -> None:
+    async def _news(self, place: Place, until: float) -> None:
+        stirred = self._stirred.setdefault(place, asyncio.Event())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(max(min(until - self._clock.monotonic(), 1.0), 0.05)):
-                await self._stirred.wait()
+                await stirred.wait()
 
     async def _make_again(self, place: Place) -> None:
         """Somebody took a reservation away while the device is shared."""
@@ -200,9 +213,16 @@ class Keeper:
         self._log.say("reservation-made-again", node=place.node, group=place.group, failed=why)
 
     async def _make(self, place: Place) -> str | None:
-        """Make a reservation pod; return why it cannot be made."""
-        if not self._fence():
+        """Make a reservation pod, unless somebody is at it; return why it cannot be made."""
+        if not self._fence() or place in self._making:
             return None
+        self._making.add(place)
+        try:
+            return await self._made(place)
+        finally:
+            self._making.discard(place)
+
+    async def _made(self, place: Place) -> str | None:
         reply = await self._ask("POST", self.wish.path, msgspec.json.encode(manifest(place, self.wish)))
         if reply is None or reply.status == 429 or reply.status >= 500:
             return None
