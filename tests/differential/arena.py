@@ -51,7 +51,7 @@ _KINDS = (
 _NAMESPACED = (
     "/api/v1/namespaces/{}/pods",
     "/api/v1/namespaces/{}/persistentvolumeclaims",
-    "/api/v1/namespaces/{}/services",
+    "/apis/apps/v1/namespaces/{}/replicasets",
     "/apis/storage.k8s.io/v1/namespaces/{}/csistoragecapacities",
 )
 #: Of these the server drops the status when they are made.

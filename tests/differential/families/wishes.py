@@ -88,17 +88,27 @@ def apart(random: Random, case: Case) -> None:
 
 
 def replicas(random: Random, case: Case) -> None:
-    """Pods of services, which say nothing themselves: kube-scheduler spreads them by default."""
-    _among_others(random, case, lambda _random, _pod: None, running=labelled)
-    services = [
-        {
-            "apiVersion": "v1", "kind": "Service", "metadata": {"name": f"s-{app}", "namespace": namespace},
-            "spec": {"selector": {"app": app}, "ports": [{"port": 80}]},
-        }
-        for app in "xy"
-        for namespace in NAMESPACES
-    ]  # fmt: skip
-    case.batches.insert(1, services)
+    """Copies of ReplicaSets, which say nothing themselves: kube-scheduler spreads them by default."""
+    _among_others(random, case, _owned, running=_owned)
+    case.batches.insert(1, [_replica_set(app, namespace) for app in "xyz" for namespace in NAMESPACES])
+
+
+def _owned(random: Random, pod: Manifest) -> None:
+    labelled(random, pod)
+    metadata = pod["metadata"]
+    if app := metadata["labels"].get("app"):
+        uid = f"{metadata['namespace']}-{app}"
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "uid": uid, "controller": True}
+        metadata["ownerReferences"] = [owner]
+
+
+def _replica_set(app: str, namespace: str) -> Manifest:
+    labels = {"app": app}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "image"}]}}
+    return {
+        "apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": app, "namespace": namespace},
+        "spec": {"replicas": 0, "selector": {"matchLabels": labels}, "template": template},
+    }  # fmt: skip
 
 
 def _among_others(random: Random, case: Case, alter: Alter, running: Alter) -> None:
@@ -146,5 +156,5 @@ WISHES: dict[str, Family] = {
     "default spread": replicas,
 }
 #: As for families.
-WISHES_AWAITED = frozenset({"preferred neighbours", "soft spread", "default spread"})
+WISHES_AWAITED = frozenset({"default spread"})
 WISHES_BUILT: dict[str, Family] = {name: family for name, family in WISHES.items() if name not in WISHES_AWAITED}
