@@ -141,6 +141,25 @@ def test_a_claim_for_which_a_volume_is_there_already_gets_that_one_and_is_bound_
     assert plan(NODES, LOCAL, given, local("pv1", "n1"), wants("c"), pod("p", "c")) == ["bind ml/p n2 c=pv"]
 
 
+def test_a_volume_that_is_kept_for_a_claim_of_another_class_is_not_its() -> None:
+    """kube-scheduler looks for volumes of the claim's class alone."""
+    given = local("pv", "n2")
+    given["spec"] |= {"claimRef": {"namespace": "ml", "name": "c", "uid": "uid-c"}, "storageClassName": "other"}
+    assert plan(NODES, LOCAL, given, wants("c"), pod("p", "c")) == [
+        "wait ml/p 1 never: 0/3 nodes: 3 without a free volume of class local for its claim"
+    ]
+
+
+def test_the_zone_that_a_volume_is_labelled_with_counts_once_it_is_bound() -> None:
+    """As for kube-scheduler, which looks at the labels of bound volumes alone."""
+    kept = volume("pv", storageClassName="local")
+    kept["metadata"]["labels"] = {ZONE: "b"}
+    kept["spec"]["claimRef"] = {"namespace": "ml", "name": "c", "uid": "uid-c"}
+    assert plan(NODES, LOCAL, kept, wants("c"), pod("p", "c")) == ["bind ml/p n1 c=pv"]
+    bound = claim("c", "pv", storage_class="local")
+    assert plan(NODES, LOCAL, kept, bound, pod("p", "c")) == ["bind ml/p n3"]
+
+
 def test_a_nominated_place_keeps_its_volume() -> None:
     given = [
         node("n1", pods=1),

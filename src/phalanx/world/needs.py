@@ -135,7 +135,9 @@ class Volumes:
             found.names.append(volume.name)
             if volume.place is not None:
                 found.places[volume.place] = None
-            found.zones |= dict.fromkeys(volume.zones)
+            if claim.bound:
+                # The zones that a volume is labelled with count once it is bound, as for kube-scheduler.
+                found.zones |= dict.fromkeys(volume.zones)
             if not claim.bound and task.node is None:
                 found.unbound.append(Unbound(claim.name, _want(claim), volume.name))
         else:
@@ -154,8 +156,10 @@ class Volumes:
             return self.objects.volumes.get(claim.volume)
         promised = self.objects.promised.get(claim.name)
         volume = self.objects.volumes.get(promised or "")
-        fits = volume is not None and volume.serves(claim) and volume.size >= (claim.size or 0)
-        return volume if volume is not None and fits and volume.mode == claim.mode else None
+        if volume is None or not volume.serves(claim) or volume.size < (claim.size or 0):
+            return None
+        alike = (volume.mode, volume.storage_class) == (claim.mode, claim.storage_class)
+        return volume if alike else None
 
 
 def _want(claim: Claim) -> Want:
