@@ -155,6 +155,3 @@ WISHES: dict[str, Family] = {
     "soft spread": apart,
     "default spread": replicas,
 }
-#: As for families.
-WISHES_AWAITED = frozenset({"default spread"})
-WISHES_BUILT: dict[str, Family] = {name: family for name, family in WISHES.items() if name not in WISHES_AWAITED}
