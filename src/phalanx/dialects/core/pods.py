@@ -106,16 +106,22 @@ def _membership(pod: pod_objects.Pod, namespace: str, mistakes: Mistakes, table:
             own = own or said
         elif said is not None:
             referred = referred or said
+    # What describes a gang, or refers to one, may be refined by rows that know nothing of either.
+    own = own and _refined(own, pod, mistakes, table)
     if referred is None:
         others = (ask(pod, namespace, mistakes) for ask in table.otherwise)
         return own or next((said for said in others if said is not None), None)
     if own is None or own.minimum is None:
-        for refine in table.refinements:
-            referred = refine(referred, pod, mistakes)
-        return referred
+        return _refined(referred, pod, mistakes, table)
     return replace(
         own, owner=referred.owner, group=referred.group, replica=referred.replica, fields=referred.fields
     )  # fmt: skip
+
+
+def _refined(said: Membership, pod: pod_objects.Pod, mistakes: Mistakes, table: Table) -> Membership:
+    for refine in table.refinements:
+        said = refine(said, pod, mistakes)
+    return said
 
 
 def _queue(pod: pod_objects.Pod, mistakes: Mistakes, table: Table) -> QueueName | None:

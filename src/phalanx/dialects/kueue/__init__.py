@@ -1,0 +1,1 @@
+"""Kueue, as far as its pods can be placed without it."""
