@@ -209,7 +209,8 @@ class _Books:
             return np.arange(len(shapes))
         session, policy = self._session, self._policy
         found = np.zeros(len(shapes), np.int64)
-        near = [one for one in distinct(shapes).tolist() if policy.reaching and _looks_around(session, policy, one)]
+        counting = any(plugin.columns(self._snapshot) for plugin in policy.reaching)
+        near = [one for one in distinct(shapes).tolist() if counting and _looks_around(session, policy, one)]
         if near:
             mine = np.isin(shapes, near)
             both = (shapes * (own.max(initial=UNKNOWN) + 2) + own + 1)[mine]

@@ -179,10 +179,13 @@ def _derived(snapshot: Snapshot, hard_weight: int) -> _Derived:
             of_rule = adds.setdefault(table.number[rule], {})
             of_rule[row] = of_rule.get(row, 0) + weight
 
+    none: dict[str, Int] = {}
+
     def column(name: str, key: str, rows: dict[int, int]) -> Column:
         domains = snapshot.nodes.domains(key)
-        empty = np.zeros((len(domains.names), 1), np.int64)
-        return Column(name, footprint(len(shapes), rows), empty, domains.of_node)
+        if key not in none:
+            none[key] = np.zeros((len(domains.names), 1), np.int64)
+        return Column(name, footprint(len(shapes), rows), none[key], domains.of_node)
 
     columns = []
     for rules, group in groups.items():

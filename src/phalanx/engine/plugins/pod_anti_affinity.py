@@ -118,11 +118,14 @@ def _derived(snapshot: Snapshot) -> tuple[RuleTable, list[Column]]:
             for rule in shape.repels:
                 having.setdefault(rule, {})[row] = 1
         table = rule_table(snapshot.shapes, having)
+        keys = {rule.topology_key for rule in table.rules}
+        every = {key: snapshot.nodes.domains(key) for key in keys}
+        # Shared by all columns of a key: there may be thousands, over as many hosts.
+        none = {key: np.zeros((len(domains.names), 1), np.int64) for key, domains in every.items()}
         columns = [
-            Column(_name(number, what), footprint(len(snapshot.shapes), rows), capacity, domains.of_node)
+            Column(_name(number, what), footprint(len(snapshot.shapes), rows), none[key], every[key].of_node)
             for number, rule in enumerate(table.rules)
-            for domains in (snapshot.nodes.domains(rule.topology_key),)
-            for capacity in (np.zeros((len(domains.names), 1), np.int64),)
+            for key in (rule.topology_key,)
             for what, rows in (("has", having[rule]), ("means", dict.fromkeys(table.meant[number], 1)))
         ]
         found = snapshot.derived["pod_anti_affinity"] = table, columns
