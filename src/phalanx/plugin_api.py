@@ -3,6 +3,7 @@
 Everything else in the package may move; these names stay. docs/plugins.md explains them, and a test holds the list.
 """
 
+from phalanx.engine.kernels.by_caps import Caps
 from phalanx.engine.plugin import (
     UNLIMITED,
     Ceiling,
@@ -40,6 +41,7 @@ __all__ = [
     "PODS",
     "UNLIMITED",
     "Bool",
+    "Caps",
     "Ceiling",
     "Code",
     "Column",
