@@ -204,6 +204,6 @@ class Table:
     def name(self, kind: str, api_version: object) -> str:
         """Return what a kind is called in a `Reference`."""
         known = self.kind(kind, api_version)
-        if known is None and (kind, api_version) in self.makers:
+        if known is None and isinstance(api_version, str) and (kind, api_version) in self.makers:
             return f"{kind}.{str(api_version).rpartition('/')[0]}"
         return kind if known is None else known.called

@@ -64,32 +64,31 @@ def chosen(offers: Offers, counts: Int, *, spread: bool, liked: Int | None = Non
     Tightest first: the fullest device that has room, and one that nobody shares only if there is no other. Spread:
     the emptiest one. `liked`: [device] how good each is, which comes before both.
     """
-    likes = np.zeros_like(offers.spare) if liked is None else liked
     if offers.devices == 1:
-        return _single(offers, counts, likes, spread=spread)[:, None]
-    return _several(offers, counts, likes, spread=spread)
+        return _single(offers, counts, liked, spread=spread)[:, None]
+    return _several(offers, counts, liked, spread=spread)
 
 
-def _single(offers: Offers, counts: Int, likes: Int, *, spread: bool) -> Int:
+def _single(offers: Offers, counts: Int, liked: Int | None, *, spread: bool) -> Int:
     fits = np.minimum(offers.copies, counts[offers.owner])
     device, copy = steps(fits)
     left = offers.spare[device]
-    if spread:
-        order = np.lexsort([device, copy * offers.cost[device] - left, -likes[device], offers.owner[device]])
-    else:
-        order = np.lexsort([device, left, offers.opens[device], -likes[device], offers.owner[device]])
+    keys = [copy * offers.cost[device] - left] if spread else [left, offers.opens[device]]
+    if liked is not None:
+        keys.append(-liked[device])
+    order = np.lexsort([device, *keys, offers.owner[device]])
     device = device[order]
     rank = _rank(offers.owner[device], np.ones(len(device), np.bool_), len(counts))
     return device[rank < counts[offers.owner[device]]]
 
 
-def _several(offers: Offers, counts: Int, likes: Int, *, spread: bool) -> Int:
+def _several(offers: Offers, counts: Int, liked: Int | None, *, spread: bool) -> Int:
     """Take copy after copy on all nodes at once; of one node there are at most a few."""
     found = np.full((int(counts.sum()), offers.devices), -1)
     begin = np.cumsum(counts) - counts
     # A loop over the copies of one node, never over nodes.
     for turn in range(int(counts.max(initial=0))):
-        picked = _next(offers, likes, spread=spread)
+        picked = _next(offers, liked, spread=spread)
         picked = picked[(counts > turn)[offers.owner[picked]]]
         owner = offers.owner[picked]
         where = np.flatnonzero(counts > turn)
@@ -102,7 +101,7 @@ def _several(offers: Offers, counts: Int, likes: Int, *, spread: bool) -> Int:
     return found
 
 
-def _next(offers: Offers, likes: Int, *, spread: bool) -> Int:
+def _next(offers: Offers, liked: Int | None, *, spread: bool) -> Int:
     """Return the devices of the next copy on each node that has room for one, node by node.
 
     The tightest ones, as far as that costs the node no other copy: a copy needs different devices, so those of which
@@ -115,7 +114,9 @@ def _next(offers: Offers, likes: Int, *, spread: bool) -> Int:
     heavy = offers.sums((able & ~light).astype(np.int64))
     most = offers.sums(np.where(light, fits, 0)) + (heavy - offers.devices) * (room - 1)
     keys = [-offers.spare] if spread else [offers.spare, offers.opens]
-    order = np.lexsort([np.arange(len(fits)), *keys, -likes, offers.owner])
+    if liked is not None:
+        keys.append(-liked)
+    order = np.lexsort([np.arange(len(fits)), *keys, offers.owner])
     order = order[able[order]]
     owner = offers.owner[order]
     allowed = ~light[order] | (_rank(owner, light[order], len(room)) < most[owner])
