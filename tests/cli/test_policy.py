@@ -77,7 +77,7 @@ def test_check_reports_the_mistakes_of_every_file_and_ends_with_2(capsys: Captur
     assert lines[1:] == [
         "phalanx: bad.yaml:4: plugins[1].xyz: unknown key (allowed: name, weight, arguments)",
         "phalanx: worse.yaml:1: not YAML: did not find expected ',' or ']' (while parsing a flow sequence)",
-        "phalanx: gone.yaml: no such file or preset (presets: default, kai, pod-by-pod)",
+        "phalanx: gone.yaml: no such file or preset (presets: default, kai, pod-by-pod, volcano)",
     ]
 
 

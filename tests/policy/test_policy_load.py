@@ -82,7 +82,7 @@ def test_a_file_that_extends_nothing_must_say_what_it_does() -> None:
 def test_a_name_that_is_neither_a_preset_nor_a_file_gets_the_nearest_preset() -> None:
     with pytest.raises(PolicyError) as raised:
         load_policy("pod_by_pod")
-    said = "pod_by_pod: no such file or preset, did you mean pod-by-pod? (presets: default, kai, pod-by-pod)"
+    said = "pod_by_pod: no such file or preset, did you mean pod-by-pod? (presets: default, kai, pod-by-pod, volcano)"
     assert str(raised.value) == said
 
 

@@ -13,7 +13,7 @@ def listed(preset: str) -> list[tuple[str, float]]:
 
 
 def test_the_presets_are_these_and_use_built_in_plugins_alone() -> None:
-    assert preset_names() == ["default", "kai", "pod-by-pod"]
+    assert preset_names() == ["default", "kai", "pod-by-pod", "volcano"]
     assert {name for preset in preset_names() for name, _ in listed(preset)} == set(PLUGINS)
 
 
@@ -63,6 +63,7 @@ def test_only_the_baseline_warns_and_only_of_gangs_and_of_parts_of_gpus() -> Non
             "without quota, queues get more than their limits",
             "without gang, every pod is decided alone and gangs are split",
         ],
+        "volcano": [],
     }
 
 
