@@ -28,7 +28,7 @@ Captured = pytest.CaptureFixture[str]
         (["gangs", "--output", "=", "j"], ["json"]),
         (["gangs", "--output", "="], ["text", "wide", "json", "yaml"]),
         (["run", "--no-l"], ["--no-leader-election"]),
-        (["policy", ""], ["show", "check"]),
+        (["policy", ""], ["show", "check", "import"]),
         (["policy", "show", "--"], ["--list", "--help"]),
         (["completion", ""], ["bash", "zsh", "fish"]),
         # Nothing of ours: the shell offers files.

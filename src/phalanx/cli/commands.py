@@ -7,7 +7,7 @@ COMMANDS = {
     "demo": "Play three stories: what a pod-by-pod scheduler does to a GPU cluster, and what Phalanx does.",
     "plan": "Say what the scheduler would do with these Kubernetes objects.",
     "simulate": "Run a workload over time on a pretend cluster, and report what it was worth.",
-    "policy": "Print a preset; check a policy file.",
+    "policy": "Print a preset; check a policy file; make one from another scheduler's.",
     "queues": "Show the queue tree: what each queue is guaranteed, is entitled to, has, borrows and asks for.",
     "gangs": "Show the gangs: queue, members, minimum, where they are, how long, and why they wait.",
     "nodes": (

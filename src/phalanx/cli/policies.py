@@ -1,7 +1,10 @@
 """What `phalanx policy` prints: a preset or what a file amounts to, and every mistake in policy files."""
 
+from pathlib import Path
+
 from phalanx.cli.output import Mistake
 from phalanx.engine.policy import Policy
+from phalanx.policy import import_volcano
 from phalanx.policy.advice import warnings
 from phalanx.policy.load import PolicyError, load_policy, preset_names, preset_text
 from phalanx.policy.registry import ACTIONS, PLUGINS, offered, origin, package
@@ -27,6 +30,16 @@ def check(files: tuple[str, ...]) -> None:
             print(f"  {line}")
     if mistakes:
         raise Mistake("\n".join(mistakes))
+
+
+def imported(file: str) -> str:
+    """Return a policy made of another scheduler's configuration."""
+    try:
+        return import_volcano.imported(Path(file).read_bytes(), Path(file).name)
+    except OSError as error:
+        raise Mistake(f"{file}: {(error.strerror or str(error)).lower()}") from None
+    except import_volcano.VolcanoError as mistake:
+        raise Mistake(str(mistake)) from None
 
 
 def _loaded(name: str) -> Policy:

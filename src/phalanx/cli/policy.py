@@ -1,4 +1,4 @@
-"""`phalanx policy show|check`: print a preset or what a file amounts to; find every mistake in policy files."""
+"""`phalanx policy show|check|import`: print presets and what files amount to, find mistakes, take files over."""
 
 from typing import Annotated
 
@@ -9,9 +9,10 @@ from phalanx.cli.output import Mistake
 
 def register(app: App) -> None:
     """Add the commands."""
-    policy = App(name="policy", help="Print a preset; check a policy file.")
+    policy = App(name="policy", help="Print a preset; check a policy file; make one from another scheduler's.")
     policy.command(show)
     policy.command(check)
+    policy.command(import_, name="import")
     app.command(policy)
 
 
@@ -49,3 +50,16 @@ def check(*files: str) -> None:
     from phalanx.cli import policies  # noqa: PLC0415 (as above)
 
     policies.check(files)
+
+
+def import_(file: str, /) -> None:
+    """Print a policy made of Volcano's scheduler configuration, with a comment for all that has no equal here.
+
+    Parameters
+    ----------
+    file
+        `volcano-scheduler.conf`, or the ConfigMap that has it.
+    """
+    from phalanx.cli import policies  # noqa: PLC0415 (as above)
+
+    print(policies.imported(file), end="")
