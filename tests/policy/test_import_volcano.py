@@ -70,8 +70,9 @@ def test_the_configuration_of_volcanos_chart_becomes_a_policy_that_names_what_di
 
 def test_weights_of_nodeorder_and_binpack_are_taken_over_whatever_their_order() -> None:
     binpack = {
-        "binpack.weight": 10, "binpack.cpu": 2, "binpack.memory": 3, 
-        "binpack.resources": "nvidia.com/gpu, example.com/foo", "binpack.resources.nvidia.com/gpu": 7, "binpack.resources.example.com/foo": 8,
+        "binpack.weight": 10, "binpack.cpu": 2, "binpack.memory": 3,
+        "binpack.resources": "nvidia.com/gpu, example.com/foo", "binpack.resources.nvidia.com/gpu": 7,
+        "binpack.resources.example.com/foo": 8,
     }  # fmt: skip
     nodeorder = {"nodeaffinity.weight": 5, "tainttoleration.weight": "0", "leastrequested.weight": 0}
     orders: list[dict[str, Any]] = [
