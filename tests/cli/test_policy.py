@@ -7,12 +7,8 @@ import pytest
 from phalanx.cli.main import main
 from phalanx.policy.load import load_policy, parse_policy, preset_text
 
-BUILT_IN = (
-    "node_ready, taints, node_affinity, declared_features, device_model, device_memory, pod_anti_affinity, "
-    "pod_affinity, topology_spread, volume_binding, static_volumes, volume_conflicts, volume_limits, "
-    "host_ports, resource_fit, mixed_devices, shared_devices, numa_nodes, linked_devices, scarce_resources, ageing, "
-    "gang, quota, fairness, patience, priority, arrival"
-)
+#: In the order of the preset, which its own tests have by name.
+BUILT_IN = ", ".join(weighted.plugin.name for weighted in load_policy("default").plugins)
 
 Captured = pytest.CaptureFixture[str]
 
