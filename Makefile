@@ -27,6 +27,7 @@ bench: $(VENV)/.dev           ## ratios against an honest per-task loop, measure
 	@$(BIN)/python -m bench.queue_order
 	@$(BIN)/python -m bench.making_room
 	@$(BIN)/python -m bench.neighbours
+	@$(BIN)/python -m bench.volumes
 	@$(BIN)/python -m bench.backlog
 	@$(BIN)/python -m bench.topology
 	@$(BIN)/python -m bench.clos

@@ -156,7 +156,7 @@ class Volumes:
             return self.objects.volumes.get(claim.volume)
         promised = self.objects.promised.get(claim.name)
         volume = self.objects.volumes.get(promised or "")
-        if volume is None or not volume.serves(claim) or volume.size < (claim.size or 0):
+        if volume is None or not volume.serves(claim) or volume.deleting or volume.size < (claim.size or 0):
             return None
         alike = (volume.mode, volume.storage_class) == (claim.mode, claim.storage_class)
         return volume if alike else None

@@ -36,7 +36,7 @@ def rows_of(nodes: NodeTable, places: Iterable[Place | None]) -> Mapping[Place |
         order, start = by_label[wish.key]
         numbers = [domains.number[value] for value in wish.values if value in domains.number]
         parts = [order[start[one] : start[one + 1]] for one in numbers]
-        found[place] = np.sort(np.concatenate([np.zeros(0, np.int64), *parts]))
+        found[place] = parts[0] if len(parts) == 1 else np.sort(np.concatenate([np.zeros(0, np.int64), *parts]))
     return found
 
 

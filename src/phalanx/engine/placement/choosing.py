@@ -16,6 +16,8 @@ class Choosing:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
+        self._asking = {row: one.unbound for row, one in snapshot.tasks.volumes.items() if one.unbound}
+        self._free = snapshot.volumes.free if snapshot.volumes is not None else ()
         self._given: dict[str, None] = {}
         #: A claim that several tasks mount gets one volume.
         self._chosen: dict[str, Chosen] = {}
@@ -25,14 +27,15 @@ class Choosing:
 
     def choose(self, tasks: Int, nodes: Int) -> list[tuple[Chosen, ...]]:
         """Return what the claims of tasks get on these nodes, entry by entry."""
-        mounting = self._snapshot.tasks.volumes
-        if not mounting:
+        if not self._asking:
             return [()] * len(tasks)
         rows = zip(tasks.tolist(), nodes.tolist(), strict=True)
         # A loop over tasks of which some get a volume: each gets another one.
-        return [self._of(mounting[task].unbound, node) if task in mounting else () for task, node in rows]
+        return [self._of(self._asking[task], node) if task in self._asking else () for task, node in rows]
 
     def _of(self, claims: Sequence[Unbound], node: int) -> tuple[Chosen, ...]:
+        if len(claims) == 1:
+            return (self._one(claims[0], node),)
         by_size = sorted(claims, key=lambda one: (one.want.size or 0, one.claim))
         return tuple(self._one(claim, node) for claim in by_size)
 
@@ -45,7 +48,7 @@ class Choosing:
 
     def _pick(self, want: Want, node: int) -> str | None:
         """Return the smallest volume within reach that serves; None: one is made."""
-        if want.selected:
+        if want.selected or not self._free:
             return None
         near = self._within_reach().get(node, [])
         far = (volume for volume, rows in self._far if node in rows)
@@ -60,10 +63,8 @@ class Choosing:
         """Return the volumes of single nodes by node; those of many are kept with their rows."""
         if self._near is None:
             near: dict[int, list[Volume]] = {}
-            table = self._snapshot.volumes
-            free = table.free if table is not None else ()
-            rows = rows_of(self._snapshot.nodes, {one.place for one in free})
-            for volume in free:
+            rows = rows_of(self._snapshot.nodes, {one.place for one in self._free})
+            for volume in self._free:
                 mine = rows[volume.place]
                 if len(mine) == 1:
                     near.setdefault(int(mine[0]), []).append(volume)

@@ -71,9 +71,13 @@ class StaticVolumes(Plugin):
     def room(self, session: Session, request: Request) -> Int | None:
         """Return for how many copies each node reaches volumes, or no limit where they are made."""
         least: Int | None = None
-        for number, group, asked in _asked(session, request):
+        every, untaken = _asked(session, request), True
+        for number, group, asked in every:
             room = self._copies(session, request, number, group, asked)
             least = room if least is None else np.minimum(least, room)
+            untaken = untaken and not session.spare(request, 0, _name(number)).any()
+        if least is not None and untaken and _entangled(every) and not (least > 0).all():
+            return np.where((least == 0) & _alone(session, request), 1, least)
         return least
 
     def _copies(self, session: Session, request: Request, number: int, group: _Group, asked: list[Want]) -> Int:
@@ -114,8 +118,9 @@ class StaticVolumes(Plugin):
         return found
 
     def reaches(self, session: Session, request: Request) -> bool:
-        """Tell whether nodes reach different volumes of one component."""
-        return any(not group.even for _, group, _ in _asked(session, request))
+        """Tell whether nodes reach different volumes of one component, or claims of one pod want some of the same."""
+        every = _asked(session, request)
+        return _entangled(every) or any(not group.even for _, group, _ in every)
 
     def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Say how many volumes there are, and that none is left here."""
@@ -156,6 +161,44 @@ def _asked(session: Session, request: Request) -> list[tuple[int, _Group, list[W
         if mine:
             found.append((number, group, mine))
     return found
+
+
+def _entangled(every: list[tuple[int, _Group, list[Want]]]) -> bool:
+    """Tell whether claims of one pod may be in each other's way: then their groups' counts are stricter than needed."""
+    return len(every) > 1 or any(len(asked) > 1 and not group.even for _, group, asked in every)
+
+
+def _alone(session: Session, request: Request) -> Bool:
+    """Return where one pod finds a volume for each claim while no other claim took any: the smallest first."""
+    needs, nodes, table = (
+        session.snapshot.shapes[request.shape].volumes,
+        session.snapshot.nodes,
+        session.snapshot.volumes,
+    )
+    assert needs is not None and table is not None, "only a shape with claims asks"  # noqa: PT018
+    wants = sorted((want for want in needs.wants if not want.selected), key=lambda want: want.size or 0)
+    if any(want.storage_class in table.provisions for want in wants):
+        return np.zeros(len(nodes), np.bool_)
+    free = [volume for volume in table.free if any(want.takes(volume) for want in wants)]
+    rows = rows_of(nodes, {volume.place for volume in free})
+    near = np.zeros((len(free), len(nodes)), np.bool_)
+    for number, volume in enumerate(free):
+        near[number, rows[volume.place]] = True
+    kinds, at = np.unique(near, axis=1, return_inverse=True)
+    # A loop over nodes that reach different volumes.
+    found = [_matched(wants, [free[one] for one in np.flatnonzero(kinds[:, kind])]) for kind in range(kinds.shape[1])]
+    return np.array(found, np.bool_)[at.reshape(-1)]
+
+
+def _matched(wants: list[Want], volumes: list[Volume]) -> bool:
+    """Tell whether each claim gets the smallest of these volumes that serves it and is left."""
+    left = list(volumes)
+    for want in wants:
+        mine = next((volume for volume in left if want.takes(volume)), None)
+        if mine is None:
+            return False
+        left.remove(mine)
+    return True
 
 
 def _made(session: Session, asked: list[Want]) -> Bool:
@@ -201,18 +244,26 @@ def _group(snapshot: Snapshot, kind: Want, volumes: tuple[Volume, ...], sizes: t
         places.setdefault(volume.place, []).append(volume.size)
     rows = rows_of(nodes, places)
     component = np.full(len(nodes), -1)
-    # A loop over places: those that overlap become one component.
+    # A loop over places: those of several nodes that overlap become one component.
     for number, place in enumerate(places):
         mine = rows[place]
-        touched = np.unique(component[mine])
-        component[mine] = number
-        for other in touched[touched >= 0].tolist():
-            component[component == other] = number
+        if len(mine) > 1:
+            touched = np.unique(component[mine])
+            component[mine] = number
+            for other in touched[touched >= 0].tolist():
+                component[component == other] = number
+    alone = np.array([rows[place][0] for place in places if len(rows[place]) == 1], np.int64)
+    alone = alone[component[alone] < 0]
+    component[alone] = len(places) + alone
     known, component[component >= 0] = np.unique(component[component >= 0], return_inverse=True)
     members = np.bincount(component[component >= 0], minlength=len(known))
     even = all(len(mine) == members[component[mine[0]]] for mine in rows.values() if len(mine))
     steps = sizes if even else tuple(sorted({0, *(volume.size for volume in volumes)}))
     reach = np.zeros((len(nodes), len(steps)), np.int64)
-    for place, there in places.items():
-        reach[rows[place]] += np.array([sum(size >= step for size in there) for step in steps])
+    sizes_of = np.array([size for there in places.values() for size in there], np.int64)
+    counts = np.add.reduceat(
+        sizes_of[:, None] >= np.array(steps), np.cumsum([0, *map(len, places.values())])[:-1], axis=0, dtype=np.int64
+    )
+    every = np.concatenate([rows[place] for place in places])
+    np.add.at(reach, every, np.repeat(counts, [len(rows[place]) for place in places], axis=0))
     return _Group(kind, volumes, steps if even else (0,), component, reach, even)
