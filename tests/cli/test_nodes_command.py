@@ -185,3 +185,21 @@ def test_there_may_be_none(tmp_path: Path, capsys: Captured) -> None:
     file = tmp_path / "pod.json"
     file.write_text(json.dumps(pod("a", 1)))
     assert told(capsys, "-f", str(file)) == "no nodes\n"
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_shared_gpu_is_in_use_once_whichever_pod_is_read_first(
+    backwards: bool, tmp_path: Path, capsys: Captured
+) -> None:
+    """The pods that keep two shared GPUs from others count with those who share; one of the GPUs has gone since."""
+    shared = [pod_manifest(f"half-{group}", requests={"cpu": "1"}, node="n1") for group in "01"]
+    keepers = [pod(f"gpu-{group}", 1, "n1", namespace="system", scheduler="default-scheduler") for group in "01"]
+    for group, one, keeper in zip("01", shared, keepers, strict=True):
+        one["metadata"]["annotations"] = {"phalanx.dev/gpu-fraction": "0.5", "phalanx.dev/gpu-group": group}
+        keeper["metadata"]["annotations"] = {"phalanx.dev/gpu-group": group}
+    pods = [*shared, *keepers]
+    found = [node("n1", {GPU: "1"}), *(reversed(pods) if backwards else pods)]
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": found}))
+    row = told(capsys, "-f", str(file)).splitlines()[1]
+    assert row.split() == ["n1", GPU, "██", "-1", "default/half-0", "×1,", "default/half-1", "×1"]

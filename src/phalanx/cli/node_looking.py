@@ -35,6 +35,8 @@ def run(wish: Wish) -> None:
         fill(world, wish.files, policy)
     else:
         look_at(wish.kubeconfig, wish.context, world, policy)
+    # What a pod counts as may depend on others, that came after it; a snapshot has all of it worked out.
+    world.compile(0.0)
     rows = node_rows(world, policy.devices)
     if wish.output in {"text", "wide"}:
         wide = wish.output == "wide"
