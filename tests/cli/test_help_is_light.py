@@ -106,4 +106,4 @@ def test_a_paragraph_is_folded_by_the_terminal_and_by_nobody_else() -> None:
 
 def test_a_page_breaks_its_lines_where_the_terminal_ends(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--help"]) == 0
-    assert "them, in any mix of YAML and JSON. Jobs, Deployments, ReplicaSets and" in capsys.readouterr().out
+    assert "them, in any mix of YAML and JSON. Jobs, Deployments, ReplicaSets, StatefulSets" in capsys.readouterr().out
