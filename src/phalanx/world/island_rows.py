@@ -5,7 +5,7 @@ where the node tells what is in use on each NUMA node, as that says. Who was lai
 says something else: room that is being made must not move.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,6 +53,7 @@ class _Piece:
 
     #: Of which the layout was made: another one is made when the node says something else.
     node: Node
+    layer: str
     islands: tuple[Island, ...]
     names: tuple[str, ...]
     capacity: Int
@@ -69,6 +70,8 @@ class IslandRows:
     def __init__(self) -> None:
         self._pieces: dict[str, dict[str, _Piece]] = {layer: {} for layer in LAYERS}
         self._dirty: set[str] = set()
+        #: By layer: the rows of the last table, as long as nodes are divided in the same way.
+        self._layouts: dict[str, _Layout] = {}
 
     def touch(self, name: str) -> None:
         """Mark a node: it, or a task on it, changed."""
@@ -79,16 +82,46 @@ class IslandRows:
         tasks: TaskTable,
     ) -> tuple[IslandTable, ...]:  # fmt: skip
         """Return a table for each layer in which some node is divided."""
-        for name in sorted(self._dirty):
-            for layer in LAYERS:
-                self._work_out(world, name, layer)
+        dirty = sorted(self._dirty)
         self._dirty.clear()
+        for layer, pieces in self._pieces.items():
+            before = {name: pieces.get(name) for name in dirty}
+            for name in dirty:
+                self._work_out(world, name, layer)
+            layout = self._layouts.get(layer)
+            if layout is not None and all(_alike(old, pieces.get(name)) for name, old in before.items()):
+                layout.forget(old for old in before.values() if old is not None)
+                layout.write(pieces, [name for name in dirty if name in pieces and name in layout.row])
+            else:
+                self._layouts.pop(layer, None)
         wanted = {layer for shape in shapes if shape.devices is not None for layer in shape.devices.together}
         return tuple(
-            _joined(layer, pieces, nodes, axis, shapes, running, tasks)
+            self._table(layer, nodes, axis, shapes, running, tasks)
             for layer, pieces in self._pieces.items()
             if pieces or layer in wanted
         )
+
+    def _table(
+        self, layer: str, nodes: NodeTable, axis: Axis, shapes: Sequence[Shape], running: RunningTable,
+        tasks: TaskTable,
+    ) -> IslandTable:  # fmt: skip
+        wants = [shape.devices is not None and layer in shape.devices.together for shape in shapes]
+        # A pod that insists must not go where nobody says how its devices are divided.
+        insisting = (shape for shape, want in zip(shapes, wants, strict=True) if want)
+        asked = frozenset(name for shape in insisting for name, _ in shape.requests if is_extended(name))
+        layout = self._layouts.get(layer)
+        if layout is None or layout.row is not nodes.row or (layout.axis, layout.asked) != (axis, asked):
+            layout = self._layouts[layer] = _Layout(self._pieces[layer], nodes, axis, asked)
+        books, at = layout.books.copy(), layout.at
+        columns = np.array([axis.index[name] for name in layout.named], np.int64)
+        return IslandTable(
+            layer=layer, first=layout.first, node=layout.node, columns=columns,
+            units=np.array([unit(name) if "/" in name else 1 for name in layout.named], np.int64),
+            capacity=layout.capacity.copy(), here=books[_HERE], leaving=books[_LEAVING], promised=books[_PROMISED],
+            rule=layout.rule.copy(), asks=asks_of(shapes, axis, columns, layer), wants=np.array(wants, np.int64),
+            running=padded((at.get(uid, ()) for uid in running.uids), len(running), layout.width),
+            tasks=padded((at.get(uid, ()) for uid in tasks.uids), len(tasks), layout.width),
+        )  # fmt: skip
 
     def _work_out(self, world: "World", name: str, layer: str) -> None:
         pieces, node = self._pieces[layer], world.nodes.get(name)
@@ -125,7 +158,7 @@ def _laid_out(
     capacity = np.array([[one.amounts.get(name, 0) for name in names] for one in islands], np.int64)
     units = np.array([unit(name) if "/" in name else 1 for name in names], np.int64)
     used = np.array([[one.used.get(name, 0) for name in names] for one in islands], np.int64)
-    found = _Piece(node, islands, names, capacity, units, np.zeros((3, *capacity.shape), np.int64))
+    found = _Piece(node, layer, islands, names, capacity, units, np.zeros((3, *capacity.shape), np.int64))
     told, books = used.any(), found.books
     before = old.at if old is not None else {}
     # A loop over the pods of a node that changed. Who lies there already comes first: the others lie beside him.
@@ -164,43 +197,47 @@ def _reported(ask: Int, left: Int) -> tuple[int, ...]:
     return (int(able[0]),) if len(able) else ()
 
 
-def _joined(
-    layer: str, pieces: dict[str, _Piece], nodes: NodeTable, axis: Axis, shapes: Sequence[Shape],
-    running: RunningTable, tasks: TaskTable,
-) -> IslandTable:  # fmt: skip
-    wants = [shape.devices is not None and layer in shape.devices.together for shape in shapes]
-    divided = {name for piece in pieces.values() for name in piece.names if name in axis.index}
-    # A pod that insists must not go where nobody says how its devices are divided.
-    for shape in (shape for shape, want in zip(shapes, wants, strict=True) if want):
-        divided.update(name for name, _ in shape.requests if is_extended(name))
-    named = sorted(divided)
-    columns = np.array([axis.index[name] for name in named], np.int64)
-    count = np.zeros(len(nodes), np.int64)
-    rule = np.full(len(nodes), int(Rule.SILENT))
-    here = sorted(pieces.keys() & nodes.row.keys())
-    for name in here:
-        count[nodes.row[name]] = len(pieces[name].islands)
-        rule[nodes.row[name]] = rule_of(pieces[name].node, layer)
-    first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
-    capacity = np.full((int(first[-1]), len(named)), NEVER)
-    books = np.zeros((3, int(first[-1]), len(named)), np.int64)
-    at: dict[str, tuple[int, ...]] = {}
-    place = {name: column for column, name in enumerate(named)}
-    # A loop over the nodes that are divided.
-    for name in here:
-        one, begin = pieces[name], int(first[nodes.row[name]])
-        known = [column for column, resource in enumerate(one.names) if resource in place]
-        where = [place[one.names[column]] for column in known]
-        rows = slice(begin, begin + len(one.islands))
-        capacity[rows, where] = one.capacity[:, known]
-        books[:, rows, where] = one.books[:, :, known]
-        at.update((uid, tuple(begin + island for island in islands)) for uid, islands in one.at.items())
-    width = int(count.max(initial=1))
-    return IslandTable(
-        layer=layer, first=first, node=np.repeat(np.arange(len(nodes)), count), columns=columns,
-        units=np.array([unit(name) if "/" in name else 1 for name in named], np.int64), capacity=capacity,
-        here=books[_HERE], leaving=books[_LEAVING], promised=books[_PROMISED], rule=rule,
-        asks=asks_of(shapes, axis, columns, layer), wants=np.array(wants, np.int64),
-        running=padded((at.get(uid, ()) for uid in running.uids), len(running), width),
-        tasks=padded((at.get(uid, ()) for uid in tasks.uids), len(tasks), width),
-    )  # fmt: skip
+def _alike(old: _Piece | None, new: _Piece | None) -> bool:
+    """Tell whether a node is divided as it was."""
+    if old is None or new is None:
+        return old is new
+    return (old.names, [one.id for one in old.islands]) == (new.names, [one.id for one in new.islands])
+
+
+class _Layout:
+    """Which rows the islands of all nodes have, and what is written there."""
+
+    def __init__(self, pieces: Mapping[str, _Piece], nodes: NodeTable, axis: Axis, asked: frozenset[str]) -> None:
+        self.row, self.axis, self.asked = nodes.row, axis, asked
+        self.named = sorted(asked.union(*(piece.names for piece in pieces.values())) & axis.index.keys())
+        self._place = {name: column for column, name in enumerate(self.named)}
+        here = sorted(pieces.keys() & nodes.row.keys())
+        count = np.zeros(len(nodes), np.int64)
+        count[[nodes.row[name] for name in here]] = [len(pieces[name].islands) for name in here]
+        self.first = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+        self.node, self.width = np.repeat(np.arange(len(nodes)), count), int(count.max(initial=1))
+        self.rule = np.full(len(nodes), int(Rule.SILENT))
+        self.capacity = np.full((len(self.node), len(self.named)), NEVER)
+        self.books = np.zeros((3, len(self.node), len(self.named)), np.int64)
+        #: By uid: the rows on which somebody lies.
+        self.at: dict[str, tuple[int, ...]] = {}
+        self.write(pieces, here)
+
+    def forget(self, gone: Iterable[_Piece]) -> None:
+        """Forget where those on some nodes lay."""
+        for one in gone:
+            for uid in one.at:
+                self.at.pop(uid, None)
+
+    def write(self, pieces: Mapping[str, _Piece], names: Iterable[str]) -> None:
+        """Write the rows of these nodes, which changed."""
+        for name in names:
+            one, row = pieces[name], self.row[name]
+            begin = int(self.first[row])
+            known = [column for column, resource in enumerate(one.names) if resource in self._place]
+            where = [self._place[one.names[column]] for column in known]
+            rows = slice(begin, begin + len(one.islands))
+            self.rule[row] = rule_of(one.node, one.layer)
+            self.capacity[rows, where] = one.capacity[:, known]
+            self.books[:, rows, where] = one.books[:, :, known]
+            self.at.update((uid, tuple(begin + island for island in islands)) for uid, islands in one.at.items())
