@@ -83,9 +83,11 @@ def _holding(tree: Tree, level: int, room: Int, count: int, inside: Bool) -> int
 def _room(session: Session, request: Request) -> Int:
     """Return [node]: how many copies the amounts of each candidate allow, at most as many as are wanted."""
     ask = session.snapshot.requests[request.shape]
-    wanted = np.flatnonzero(ask)
     room = np.zeros(len(session.snapshot.nodes), np.int64)
     rows = request.candidates
-    spare = session.spare_amounts(request)[rows][:, wanted]
-    room[rows] = np.clip((spare // ask[wanted]).min(axis=1, initial=request.count), 0, request.count)
+    least = np.full(len(rows), request.count)
+    # A loop over the resources of one shape; the filter has asked for the same amounts.
+    for resource in np.flatnonzero(ask).tolist():
+        least = np.minimum(least, session.spare(request, resource)[rows] // ask[resource])
+    room[rows] = np.maximum(least, 0)
     return room
