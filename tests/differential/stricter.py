@@ -6,10 +6,7 @@ What is not listed here is a bug, and so is a line that no page has.
 #: The filter, or how the field that holds the pod begins -> a line of docs/as-kube-scheduler.md.
 STRICTER = {
     "node_ready": "A node whose Ready condition is not `True` takes no new pods, tainted or not.",
-    "static_volumes": (
-        "Claims of one pod that may have some of the same static volumes, and differ in size, selector or mode, need a "
-        "volume each beyond what the others could take."
-    ),
+    "static_volumes": "Of static volumes of one size, each claim of a pod takes the first by name.",
 }
 
 

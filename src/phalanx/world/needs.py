@@ -118,7 +118,8 @@ class Volumes:
             shared=tuple(sorted(set(found.shared))),
             disks=tuple(sorted(disks)),
             exclusive=tuple((name, task.uid) for name in sorted(found.exclusive)),
-            wants=tuple(sorted((one.want for one in found.unbound if one.volume is None), key=repr)),
+            # In the order of the pod, in which claims of one size are served.
+            wants=tuple(one.want for one in found.unbound if one.volume is None),
         )
         if len(self._needs) > _NEEDS_MAX:
             self._needs.clear()

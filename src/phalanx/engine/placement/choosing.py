@@ -36,7 +36,7 @@ class Choosing:
     def _of(self, claims: Sequence[Unbound], node: int) -> tuple[Chosen, ...]:
         if len(claims) == 1:
             return (self._one(claims[0], node),)
-        by_size = sorted(claims, key=lambda one: (one.want.size or 0, one.claim))
+        by_size = sorted(claims, key=lambda one: one.want.size or 0)
         return tuple(self._one(claim, node) for claim in by_size)
 
     def _one(self, claim: Unbound, node: int) -> Chosen:
