@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from phalanx.model.plan import Bind, Evict, Nominate, Plan
-from phalanx.model.task import Task
+from phalanx.model.task import State, Task
 from phalanx.world.world import World
+from tests.oracles import exhaustive
 
 
 @dataclass
@@ -36,12 +37,25 @@ def retold(world: World, plan: Plan) -> Iterator[Taking | tuple[Task, str]]:
                 yield from now.told()
                 # What others left behind is enough for it.
                 now = Taking("", step.gang)
+            if now.victims and len(now.places) == _together(world, plan, step.gang):
+                yield from now.told()
+                # Growth: what was cleared for the minimum is more than that needs.
+                now = Taking("", step.gang)
             now.places.append((world.tasks[step.uid], step.node))
         elif isinstance(step, Bind):
             yield from now.told()
             now = Taking("", "")
             yield world.tasks[step.uid], step.node
     yield from now.told()
+
+
+def _together(world: World, plan: Plan, gang: str) -> int:
+    """Return how many tasks of a gang are decided at once: what lacks to its minimum, then one by one."""
+    own = exhaustive.members(world, gang)
+    bound = {step.uid for step in plan.steps if isinstance(step, Bind)}
+    there = sum(task.uid in bound or task.state in {State.RUNNING, State.BINDING} for task in own)
+    minimum = (own[0].membership.minimum if own[0].membership else None) or 1
+    return max(minimum - there, 1)
 
 
 def takings(world: World, plan: Plan) -> list[Taking]:
