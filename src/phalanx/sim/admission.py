@@ -1,22 +1,29 @@
 """Admission: what an API server fills in before any scheduler sees a manifest.
 
 Namespace, name, uid, requests that follow from limits, priority from its class, overhead from the runtime
-class, and, as our own policy has it, the scheduler from the namespace's label. Objects come in as they were written
+class, the class of claims that name none, and, as our own policy has it, the scheduler from the namespace's label.
+Objects come in as they were written
 and go out as copies; what has a wrong type passes untouched, for the dialect to refuse with its own words.
 """
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from phalanx.dialects import table
+from phalanx.dialects.core.storage import CLASS_OF_CLAIM
+from phalanx.dialects.mistakes import Mistakes
+from phalanx.dialects.timestamps import moment
 from phalanx.model.events import PriorityClassSeen, Refused
 from phalanx.model.keys import SCHEDULER_NAME
 from phalanx.model.quantity import shown
 
 #: Kinds outside any namespace that no dialect reads.
 _CLUSTER_SCOPED = frozenset({"RuntimeClass", "PersistentVolume", "StorageClass"})
+#: On a StorageClass, since before and after there was a word for it.
+_DEFAULT_STORAGE = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 _SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 #: An API server writes the last one where there is none.
 _NAMES_NONE = (None, "", "default-scheduler")
@@ -34,6 +41,8 @@ class Admission:
     #: Classes whose pods have nobody evicted for themselves.
     meek: set[str] = field(default_factory=set[str])
     runtimes: dict[str, Object] = field(default_factory=dict[str, Object])
+    #: The StorageClass of claims that name none: how old it is, and its name. Of several the newest counts.
+    storage: tuple[float, str] | None = None
     #: What labelled namespaces give to their pods.
     schedulers: dict[str, str] = field(default_factory=dict[str, str])
     _generated: Counter[str] = field(default_factory=Counter[str])
@@ -49,6 +58,15 @@ class Admission:
     def learn_runtime(self, one: Object) -> None:
         """Take in a RuntimeClass."""
         self.runtimes[str(mapping(one, "metadata").get("name"))] = one
+
+    def learn_storage(self, one: Object) -> None:
+        """Take in a StorageClass."""
+        metadata = mapping(one, "metadata")
+        if any(mapping(metadata, "annotations").get(key) == "true" for key in _DEFAULT_STORAGE):
+            created = moment(metadata.get("creationTimestamp"), "metadata.creationTimestamp", Mistakes(strict=False))
+            # What was not made yet is younger than all that were.
+            found = (-math.inf if created is None else -created, str(metadata.get("name")))
+            self.storage = found if self.storage is None else min(self.storage, found)
 
     def learn_namespace(self, one: Object) -> None:
         """Take in a Namespace."""
@@ -107,6 +125,14 @@ class Admission:
         if filled.get("priority") is None and version is not None and version.priority is not None:
             filled["priority"] = version.priority
         return {**group, "spec": filled}
+
+    def admit_claim(self, claim: Object) -> dict[str, Any]:
+        """Return an identified claim with a class: the default one where it names none, not even the empty one."""
+        spec, notes = claim.get("spec"), mapping(mapping(claim, "metadata"), "annotations")
+        if self.storage is None or not isinstance(spec, dict) or CLASS_OF_CLAIM in notes:
+            return dict(claim)
+        given = self.storage[1] if spec.get("storageClassName") is None else spec["storageClassName"]
+        return {**claim, "spec": {**spec, "storageClassName": given}}
 
     def _prioritise(self, spec: dict[str, Any]) -> tuple[str, str] | None:
         """Fill in `priority`. One that is there already was decided by a real API server."""

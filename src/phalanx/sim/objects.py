@@ -16,8 +16,8 @@ from phalanx.sim.admission import Admission, full_name, mapping
 from phalanx.sim.expand import TEMPLATE, called, expand, is_controller
 from phalanx.sim.manifests import Document
 
-#: Kinds that serve admission; a PriorityClass is an event as well, since groups name one too.
-_CLASSES = {"PriorityClass": "scheduling.k8s.io/", "RuntimeClass": "node.k8s.io/"}
+#: Kinds that serve admission; a PriorityClass and a StorageClass are events as well.
+_CLASSES = {"PriorityClass": "scheduling.k8s.io/", "RuntimeClass": "node.k8s.io/", "StorageClass": "storage.k8s.io/"}
 
 
 @dataclass(slots=True)
@@ -81,11 +81,13 @@ class _Reader:
             self._learn(event, one)
 
     def _learn(self, event: Event, one: dict[str, Any]) -> None:
-        """Keep what says something of pods that are read later."""
+        """Keep what says something of pods and claims that are read later."""
         if isinstance(event, PriorityClassSeen):
             self.admission.learn_priority(event)
         elif _is_namespace(one):
             self.admission.learn_namespace(one)
+        elif one["kind"] == "StorageClass":
+            self.admission.learn_storage(one)
 
     def expand(self) -> None:
         """Read the pods that controllers would make. A bad template is one mistake, not one per pod."""
@@ -142,6 +144,8 @@ class _Reader:
         kind = table.TABLE.kind(one["kind"], one.get("apiVersion"))
         if one["kind"] == "Pod":
             admitted = self.admission.admit(one)
+        elif one["kind"] == "PersistentVolumeClaim":
+            admitted = self.admission.admit_claim(one)
         elif kind is not None and kind.prioritised:
             admitted = self.admission.admit_group(one)
         return admitted if isinstance(admitted, Refused) else read(admitted, self.schedulers)

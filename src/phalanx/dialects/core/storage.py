@@ -27,7 +27,7 @@ from phalanx.model.volume import (
 )
 
 #: How claims and volumes name their class since before there was a field for it.
-_CLASS = "volume.beta.kubernetes.io/storage-class"
+CLASS_OF_CLAIM = "volume.beta.kubernetes.io/storage-class"
 _COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 #: On a claim or a volume: the uid of the pod for which Phalanx wrote to it.
@@ -65,7 +65,7 @@ def read_claim(one: storage_objects.PersistentVolumeClaim) -> StorageSeen:
     claim = Claim(
         name=name,
         uid=meta.uid or "",
-        storage_class=notes.get(_CLASS) or spec.storage_class_name or "",
+        storage_class=notes.get(CLASS_OF_CLAIM) or spec.storage_class_name or "",
         size=_size(amounts["storage"], "spec.resources.requests.storage", up=True) if "storage" in amounts else None,
         mode=_of(spec.volume_mode, _MODES, "spec.volumeMode"),
         access=_access(spec.access_modes),
@@ -90,7 +90,7 @@ def read_volume(one: storage_objects.PersistentVolume) -> StorageSeen:
     volume = Volume(
         name=meta.name,
         uid=meta.uid or "",
-        storage_class=(meta.annotations or {}).get(_CLASS) or spec.storage_class_name or "",
+        storage_class=(meta.annotations or {}).get(CLASS_OF_CLAIM) or spec.storage_class_name or "",
         size=_size(amounts["storage"], "spec.capacity.storage", up=False) if "storage" in amounts else 0,
         mode=_of(spec.volume_mode, _MODES, "spec.volumeMode"),
         access=_access(spec.access_modes),

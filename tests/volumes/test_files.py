@@ -1,0 +1,100 @@
+"""What an API server and its controllers would have done with claims is done for files too."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from phalanx.cli.main import main
+from tests.volumes.cluster import ZONE, Object, claim, node, pod, storage_class
+
+DEFAULT = "storageclass.kubernetes.io/is-default-class"
+NODES = [node("n1", "a"), node("n2", "b")]
+
+
+class Planned:
+    """What `phalanx plan -f` says of objects."""
+
+    def __init__(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self._file, self._capsys = tmp_path / "all.yaml", capsys
+        self.errors = ""
+
+    def __call__(self, *objects: Object) -> dict[str, Any]:
+        """Return for each pod where it goes with which volumes, or why it waits."""
+        self._file.write_text(yaml.safe_dump_all([*NODES, *objects]))
+        assert main(["plan", "-f", str(self._file), "-o", "json"]) in {0, 2}
+        printed = self._capsys.readouterr()
+        self.errors = printed.err.replace(str(self._file), "FILE")
+        steps = json.loads(printed.out)["cycles"][0]["steps"]
+        return {
+            step.get("pod") or step["gang"]: (step["node"], step.get("volumes"))
+            if step["step"] == "bind" else step["reason"] for step in steps
+        }  # fmt: skip
+
+
+@pytest.fixture
+def planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Planned:
+    return Planned(tmp_path, capsys)
+
+
+def made_in(zone: str, name: str, **metadata: Any) -> Object:
+    """A class that makes volumes in one zone alone."""
+    one = storage_class(name, allowedTopologies=[{"matchLabelExpressions": [{"key": ZONE, "values": [zone]}]}])
+    one["metadata"] |= metadata
+    return one
+
+
+def default(zone: str, name: str, created: str | None = "2026-11-01T12:00:00Z", key: str = DEFAULT) -> Object:
+    return made_in(zone, name, annotations={key: "true"}, creationTimestamp=created)
+
+
+def classless(name: str = "c", **spec: Any) -> Object:
+    one = claim(name)
+    del one["spec"]["storageClassName"]
+    one["spec"] |= spec
+    return one
+
+
+def test_a_claim_that_names_no_class_gets_the_default_one(planned: Planned) -> None:
+    classes = [made_in("a", "other"), default("b", "usual")]
+    assert planned(pod("p", "c"), classless(), *classes) == {"ml/p": ("n2", {"ml/c": None})}
+    older_word = default("b", "usual", key="storageclass.beta.kubernetes.io/is-default-class")
+    assert planned(pod("p", "c"), classless(), older_word) == {"ml/p": ("n2", {"ml/c": None})}
+
+
+def test_of_several_default_classes_the_newest_counts_then_the_first_by_name(planned: Planned) -> None:
+    def chosen(*classes: Object) -> str:
+        (((node, _),)) = planned(pod("p", "c"), classless(), *classes).values()
+        return str(node)
+
+    assert chosen(default("b", "late", "2026-11-02T12:00:00Z"), default("a", "early")) == "n2"
+    assert chosen(default("a", "early"), default("b", "late", "2026-11-02T12:00:00Z")) == "n2"
+    assert chosen(default("a", "late"), default("b", "early")) == "n2"
+    # What nobody has made yet is made last.
+    assert chosen(default("a", "late", "2026-11-02T12:00:00Z"), default("b", "early", None)) == "n2"
+
+
+@pytest.mark.parametrize("said", ["false", "True", ""])
+def test_only_the_word_true_makes_a_class_the_default(planned: Planned, said: str) -> None:
+    one = made_in("a", "usual", annotations={DEFAULT: said})
+    assert planned(pod("p", "c"), classless(), one) == {
+        "ml/p": "spec.volumes[0].persistentVolumeClaim.claimName: claim ml/c waits until a volume is bound to it "
+        "(it has no class)"
+    }
+
+
+def test_a_claim_that_says_which_class_keeps_it_the_empty_one_too(planned: Planned) -> None:
+    usual, other = default("b", "usual"), made_in("a", "other")
+    assert planned(pod("p", "c"), claim("c", storage_class="other"), usual, other)["ml/p"][0] == "n1"
+    old = classless()
+    old["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "other"}
+    assert planned(pod("p", "c"), old, usual, other)["ml/p"][0] == "n1"
+    assert "it has no class" in planned(pod("p", "c"), classless(storageClassName=""), usual)["ml/p"]
+
+
+def test_a_default_class_that_cannot_be_read_is_named_and_the_older_one_counts(planned: Planned) -> None:
+    broken = default("a", "broken", "2026-11-02T12:00:00Z") | {"volumeBindingMode": "Later"}
+    assert planned(pod("p", "c"), classless(), broken, default("b", "usual"))["ml/p"][0] == "n2"
+    assert "StorageClass broken: volumeBindingMode: found 'Later'" in planned.errors
