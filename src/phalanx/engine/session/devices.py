@@ -11,6 +11,7 @@ import numpy as np
 from phalanx.engine.session.column import Column
 from phalanx.engine.session.journal import Journal
 from phalanx.engine.session.ledger import Ledger
+from phalanx.engine.session.left import left_later, left_now
 from phalanx.engine.session.parts import Offers, chosen
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.rows import distinct
@@ -117,9 +118,9 @@ class Devices:
         here, leaving, promised = self._here[rows], self._leaving[rows], self._promised[rows]
         capacity = self._capacity[rows]
         if when is When.LATER:
-            spare, opens = capacity - here - promised, (here == 0) & (promised == 0)
+            spare, opens = left_later(capacity - here - leaving, leaving, promised), (here == 0) & (promised == 0)
         else:
-            spare = capacity - here - leaving - np.maximum(promised - leaving, 0)
+            spare = left_now(capacity - here - leaving, leaving, promised)
             opens = here == 0
             spare = np.where(opens & (leaving + promised > 0), 0, spare)
         if beside and self._kept is not None:
@@ -174,7 +175,7 @@ class Devices:
         """Return [now or later, node]: how many devices nobody shares or has whole, promises counted later alone."""
         books = self._books
         free = books.free[nodes, 0]
-        return np.stack([free, free + books.leaving[nodes, 0] - books.promised[nodes, 0]])
+        return np.stack([free, left_later(free, books.leaving[nodes, 0], books.promised[nodes, 0])])
 
     def sound(self, shape: int, devices: Int, before: Int) -> bool:
         """Tell whether a shape may be on these devices, where it is now, beside all who are there and will be there.

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from phalanx.engine.session.journal import Journal
+from phalanx.engine.session.left import left_later, left_now
 from phalanx.engine.session.parts import Offers, chosen
 from phalanx.engine.session.request import When
 from phalanx.engine.session.rows import distinct
@@ -168,8 +169,8 @@ class Islands:
 
     def _spare(self, when: When) -> Int:
         if when is When.LATER:
-            return np.asarray(self._free + self._leaving - self._promised, np.int64)
-        return np.asarray(self._free - np.maximum(self._promised - self._leaving, 0), np.int64)
+            return left_later(self._free, self._leaving, self._promised)
+        return left_now(self._free, self._leaving, self._promised)
 
     def _copies(self, ask: Int, spare: Int, islands: int) -> Int:
         """Return [node]: how many copies fit, each of which lies on so many islands."""

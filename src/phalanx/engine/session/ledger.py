@@ -10,6 +10,7 @@ import numpy as np
 
 from phalanx.engine.session.column import AMOUNTS, Books, Column, amounts, open_books
 from phalanx.engine.session.journal import Journal
+from phalanx.engine.session.left import left_later, left_now
 from phalanx.engine.session.request import When
 from phalanx.model.axis import Bool, Int
 from phalanx.model.snapshot import Snapshot
@@ -144,9 +145,9 @@ class Ledger:
     ) -> Int:
         """Return what a request may take of one count of a column, per row, or of some counts: [row, count].
 
-        A promise first waits for what is leaving; only what exceeds that lies in `free`. `own`: what is promised to
-        the request's own gang, which does not count against it. Promises of other schedulers count for requests of
-        their priority and below. `rows`: only these, for whom nothing may be promised to its own gang.
+        `own`: what is promised to the request's own gang, which does not count against it. Promises of other
+        schedulers count for requests of their priority and below. `rows`: only these, for whom nothing may be
+        promised to its own gang.
         """
         books = self.books(name)
         free, promised = books.free[rows, counts], None
@@ -157,11 +158,11 @@ class Ledger:
             if own is not None:
                 promised = promised.copy()
                 self._subtract(books, promised, counts, own)
-        if when is When.LATER:
+        if promised is not None:
+            left = left_later if when is When.LATER else left_now
+            free = left(free, books.leaving[rows, counts], promised)
+        elif when is When.LATER:
             free = free + books.leaving[rows, counts]
-            free = free if promised is None else free - promised
-        elif promised is not None:
-            free = free - np.maximum(promised - books.leaving[rows, counts], 0)
         if beside and books.slack is not None:
             free = np.minimum(free, books.slack[rows, counts])
         return free
@@ -225,7 +226,7 @@ class Ledger:
 def _slack(books: Books, gone: Promise, places: list[tuple[int, Int]]) -> Int:
     """Return what is left of a column once these are gone and the reserved places are taken; elsewhere no bound."""
     column = books.column
-    later = books.free + books.leaving - books.promised
+    later = left_later(books.free, books.leaving, books.promised)
     rows = column.rows(gone[1])
     np.add.at(later, rows[rows >= 0], column.footprint[gone[0]][rows >= 0])
     for shape, where in places:
