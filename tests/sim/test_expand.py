@@ -92,10 +92,27 @@ def test_a_controller_makes_as_many_pods_as_it_would_now(one: dict[str, Any], co
 
 
 def test_a_stateful_set_counts_from_its_first_ordinal_and_its_pods_claim_volumes() -> None:
-    claims = [{"metadata": {"name": "data"}}]
-    ((_, made),) = expand([controller("StatefulSet", replicas=2, ordinals={"start": 5}, volumeClaimTemplates=claims)])
+    labelled = {"name": "data", "uid": "u", "labels": {"app": "y", "disk": "z"}, "annotations": {"note": "y"}}
+    claims = [{"metadata": labelled, "spec": {"accessModes": []}, "status": {"phase": "Lost"}}]
+    one = controller(
+        "StatefulSet", replicas=2, ordinals={"start": 5}, volumeClaimTemplates=claims,
+        selector={"matchLabels": {"app": "x"}},
+    )  # fmt: skip
+    ((_, made),) = expand([one])
     assert not isinstance(made, Refused)
-    pods = [one.object for one in made]
+    assert [one for one in made if one.object["kind"] != "Pod"] == [
+        (
+            {
+                "apiVersion": "v1", "kind": "PersistentVolumeClaim", "spec": {"accessModes": []},
+                "metadata": {
+                    "name": f"data-train-{ordinal}", "namespace": "default", "labels": {"app": "x", "disk": "z"},
+                    "annotations": {"note": "y"},
+                },
+            },
+            "spec.volumeClaimTemplates[0].",
+        ) for ordinal in (5, 6)
+    ]  # fmt: skip
+    pods = [one.object for one in made if one.object["kind"] == "Pod"]
     assert [(pod["metadata"]["name"], pod["spec"]["volumes"]) for pod in pods] == [
         ("train-5", [{"name": "data", "persistentVolumeClaim": {"claimName": "data-train-5"}}]),
         ("train-6", [{"name": "data", "persistentVolumeClaim": {"claimName": "data-train-6"}}]),

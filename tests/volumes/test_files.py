@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from phalanx.cli.main import main
-from tests.volumes.cluster import ZONE, Object, claim, node, pod, storage_class
+from tests.volumes.cluster import ZONE, Object, claim, node, pod, storage_class, volume
 
 DEFAULT = "storageclass.kubernetes.io/is-default-class"
 NODES = [node("n1", "a"), node("n2", "b")]
@@ -98,3 +98,79 @@ def test_a_default_class_that_cannot_be_read_is_named_and_the_older_one_counts(p
     broken = default("a", "broken", "2026-11-02T12:00:00Z") | {"volumeBindingMode": "Later"}
     assert planned(pod("p", "c"), classless(), broken, default("b", "usual"))["ml/p"][0] == "n2"
     assert "StorageClass broken: volumeBindingMode: found 'Later'" in planned.errors
+
+
+def stateful(name: str = "db", count: int = 2, claims: Any = None, *, minimum: int = 0, **spec: Any) -> Object:
+    """A StatefulSet of which each pod has a claim `data`."""
+    template = {"metadata": {"name": "data"}, "spec": claim("data", storage_class="usual")["spec"]}
+    notes = {"phalanx.dev/gang": name, "phalanx.dev/minimum": str(minimum)} if minimum else {}
+    return {
+        "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": name, "namespace": "ml"},
+        "spec": {
+            "replicas": count, "podManagementPolicy": "Parallel", "selector": {"matchLabels": {"app": name}},
+            "template": {"metadata": {"annotations": notes, "labels": {"app": name}}, "spec": pod("x")["spec"]},
+            "volumeClaimTemplates": [template] if claims is None else claims, **spec,
+        },
+    }  # fmt: skip
+
+
+def test_the_pods_of_a_stateful_set_get_a_claim_of_each_template(planned: Planned) -> None:
+    assert planned(stateful(), made_in("b", "usual")) == {
+        "ml/db-0": ("n2", {"ml/data-db-0": None}),
+        "ml/db-1": ("n2", {"ml/data-db-1": None}),
+    }
+    assert planned.errors == ""
+    logs = {"metadata": {"name": "logs"}, "spec": classless()["spec"]}
+    two = [logs, {"metadata": {"name": "data"}, "spec": claim("data", storage_class="other")["spec"]}]
+    assert planned(
+        stateful(count=1, claims=two, ordinals={"start": 4}), default("b", "usual"), made_in("b", "other")
+    ) == {"ml/db-4": ("n2", {"ml/logs-db-4": None, "ml/data-db-4": None})}
+
+
+def test_a_gang_of_a_stateful_set_starts_whole_with_local_volumes_or_not_at_all(planned: Planned) -> None:
+    local = storage_class("usual", "kubernetes.io/no-provisioner")
+    disks = [volume(f"disk-{host}", host=host, storageClassName="usual") for host in ("n1", "n2")]
+    both = planned(local, *disks, stateful(minimum=2))
+    assert sorted(both.values()) == [("n1", {"ml/data-db-0": "disk-n1"}), ("n2", {"ml/data-db-1": "disk-n2"})]
+    (reason,) = planned(local, disks[0], stateful(minimum=2)).values()
+    assert reason.startswith("2 needed together, 1 fit: ")
+
+
+def test_a_claim_that_is_there_is_not_made_again(planned: Planned) -> None:
+    old = [claim("data-db-1", "pv", storage_class="usual"), volume("pv", of="data-db-1", host="n1")]
+    assert planned(stateful(), made_in("b", "usual"), *old) == {
+        "ml/db-0": ("n2", {"ml/data-db-0": None}),
+        "ml/db-1": ("n1", None),
+    }
+    assert planned.errors == ""
+
+
+def test_a_claim_that_is_there_and_cannot_be_read_holds_its_pod_alone(planned: Planned) -> None:
+    found = planned(stateful(), made_in("b", "usual"), claim("data-db-1", size="much"))
+    assert found["ml/db-0"] == ("n2", {"ml/data-db-0": None})
+    assert "claim ml/data-db-1 cannot be read: spec.resources.requests.storage" in found["ml/db-1"]
+
+
+def test_a_claim_takes_the_place_of_the_volume_that_has_its_name(planned: Planned) -> None:
+    one = stateful(count=1)
+    one["spec"]["template"]["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "nowhere"}}]
+    assert planned(one, made_in("b", "usual")) == {"ml/db-0": ("n2", {"ml/data-db-0": None})}
+
+
+@pytest.mark.parametrize(
+    ("claims", "field", "found"),
+    [
+        ({"data": {}}, "", "found a map, allowed is a list of claims"),
+        (["data"], "[0]", "found 'data', allowed is a claim"),
+        ([{"spec": {}}], "[0].metadata.name", "found null, allowed is a name"),
+        ([{"metadata": {"name": "Data"}}], "[0].metadata.name", "found 'Data-db-0', allowed is"),
+        ([{"metadata": {"name": "a"}, "spec": {"accessModes": ["RW"]}}], "[0].spec.accessModes[0]", "found 'RW'"),
+    ],
+)
+def test_a_bad_template_is_one_mistake_of_its_stateful_set_and_nobody_elses(
+    planned: Planned, claims: Any, field: str, found: str
+) -> None:
+    beside = [pod("p", "c"), claim("c", storage_class="usual"), made_in("b", "usual")]
+    assert planned(stateful(claims=claims), *beside) == {"ml/p": ("n2", {"ml/c": None})}
+    (line,) = planned.errors.splitlines()
+    assert f"StatefulSet ml/db: spec.volumeClaimTemplates{field}: {found}" in line

@@ -1,4 +1,4 @@
-"""Expansion: the pods that controllers would make of Jobs, Deployments, ReplicaSets and StatefulSets.
+"""Expansion: the pods that controllers would make of Jobs, Deployments, ReplicaSets and StatefulSets, and their claims.
 
 A controller whose pods are among the objects has done its work already, and is left alone. Names are
 deterministic (`name-0`, `name-1`, …), so that the same files give the same plan.
@@ -13,6 +13,7 @@ from phalanx.dialects.dialect import Made
 from phalanx.dialects.mistakes import FieldError
 from phalanx.model.events import Refused
 from phalanx.model.quantity import shown
+from phalanx.sim import claim_templates
 from phalanx.sim.admission import full_name, items, mapping
 
 REPLICAS_MAX = 100_000
@@ -53,7 +54,10 @@ def called(owner: Object) -> str:
 
 def _made(owner: Object) -> list[Made]:
     maker = table.TABLE.makers.get((str(owner["kind"]), str(owner["apiVersion"])))
-    return [Made(pod, TEMPLATE) for pod in _pods(owner)] if maker is None else maker.make(owner)
+    if maker is not None:
+        return maker.make(owner)
+    pods = [Made(pod, TEMPLATE) for pod in _pods(owner)]
+    return [*claim_templates.claims(owner, _indices(owner)), *pods]
 
 
 @dataclass(slots=True)
@@ -116,9 +120,8 @@ def _pods(owner: Object) -> Iterator[dict[str, Any]]:
         if isinstance(labels, dict | None):
             labels = {**(labels or {}), **_labels(owner, own, index)}
         pod = {**shared, "name": own, "uid": f"Pod/{namespace}/{own}", "labels": labels}
-        yield {
-            "apiVersion": "v1", "kind": "Pod", "metadata": pod, "spec": _spec(owner, template.get("spec"), own),
-        }  # fmt: skip
+        whole = claim_templates.mounted(owner, template.get("spec"), own)
+        yield {"apiVersion": "v1", "kind": "Pod", "metadata": pod, "spec": whole}
 
 
 def _indices(owner: Object) -> range:
@@ -161,13 +164,3 @@ def _labels(owner: Object, pod: str, index: int) -> dict[str, str]:
     if mapping(owner, "spec").get("completionMode") == "Indexed":
         labels["batch.kubernetes.io/job-completion-index"] = str(index)
     return labels
-
-
-def _spec(owner: Object, spec: Any, pod: str) -> Any:
-    """Return a pod's spec: the template's, with the volumes of a StatefulSet's own claims."""
-    claims = items(mapping(owner, "spec"), "volumeClaimTemplates")
-    if owner["kind"] != "StatefulSet" or not claims or not isinstance(spec, dict):
-        return spec
-    names = [str(mapping(claim, "metadata").get("name")) for claim in claims]
-    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": f"{name}-{pod}"}} for name in names]
-    return {**spec, "volumes": [*items(spec, "volumes"), *volumes]}

@@ -53,6 +53,8 @@ class _Reader:
     #: Pods and controllers, as `expand` wants to see them, by the file they are in.
     identified: list[tuple[dict[str, Any], str]] = field(default_factory=list[tuple[dict[str, Any], str]])
     taken: dict[str, str] = field(default_factory=dict[str, str])
+    #: What is there and cannot be read, for which its pods wait: nobody makes it again.
+    unreadable: set[str] = field(default_factory=set[str])
 
     def add(self, document: Document) -> None:
         """Read one object."""
@@ -76,6 +78,7 @@ class _Reader:
             if known is not None and known.awaited and str(event.object) not in self.taken:
                 # Its pods wait for it and say so; there is one, but it cannot be read.
                 self.objects.events.append(event)
+                self.unreadable.add(self._name(one))
         elif self._claim(one, source):
             self.objects.events.append(_unmade_last(event, one))
             self._learn(event, one)
@@ -115,7 +118,7 @@ class _Reader:
                 self.objects.refused.append((refused, source))
                 return refused
             # Its controller may have begun: what is there already is not made again.
-            begun = known["kind"] != "Pod" and self._name(known) in self.taken
+            begun = known["kind"] != "Pod" and (self._name(known) in self.taken or self._name(known) in self.unreadable)
             if event is not None and not begun and self._claim(known, source):
                 self.objects.events.append(event)
         return event
