@@ -50,6 +50,8 @@ class Shelf:
         self.done = asyncio.Event()
         self.prepared: list[str] = []
         self.undone: list[str] = []
+        #: Whose shelf has fallen down since it was put up.
+        self.fallen = ""
 
     def wanted(self, bind: Bind) -> bool:
         return bind.uid in self._wants
@@ -60,6 +62,9 @@ class Shelf:
             return Prepared(refused="no shelf")
         await self.done.wait()
         return Prepared(annotations={"shelf": bind.uid})
+
+    def spoiled(self, bind: Bind) -> str | None:
+        return "the shelf fell down" if bind.uid in self.fallen else None
 
     async def undo(self, bind: Bind) -> None:
         self.undone.append(bind.uid)
@@ -122,6 +127,23 @@ def test_nobody_of_a_wave_is_bound_when_one_of_it_cannot_be_prepared() -> None:
     assert play(server, lambda: Shelf("ab", fails="b"), story) == [
         ("a", Result.REFUSED, "default/b: no shelf"),
         ("b", Result.REFUSED, "no shelf"),
+    ]
+    assert server.bodies == {}
+
+
+def test_nobody_of_a_wave_is_bound_when_what_was_prepared_is_spoiled_while_others_are_prepared() -> None:
+    server = Server()
+
+    async def story(binder: Binder, shelf: Shelf, found: list[Settled]) -> None:
+        binder.submit([A, B])
+        await until(lambda: shelf.prepared == ["a", "b"])
+        shelf.fallen = "a"
+        shelf.done.set()
+        await until(lambda: len(found) == 2 and len(shelf.undone) == 2)
+
+    assert play(server, lambda: Shelf("ab"), story) == [
+        ("a", Result.REFUSED, "the shelf fell down"),
+        ("b", Result.REFUSED, "default/a: the shelf fell down"),
     ]
     assert server.bodies == {}
 

@@ -245,3 +245,46 @@ def test_killed_at_any_moment_nothing_is_given_twice_and_no_gang_is_bound_in_par
         one["spec"]["claimRef"]["name"] for one in list_all(plane.kubeconfig, VOLUMES) if one["spec"].get("claimRef")
     )
     assert max(refs.values()) == 1, (seed, refs)
+
+
+def test_a_gang_steps_back_whole_when_its_class_vanishes_while_it_waits(
+    plane: ControlPlane, start: Callable[..., Scheduler]
+) -> None:
+    create_all(plane.kubeconfig, [FAST, *nodes(2)])
+    scheduler = start("--wave-deadline", "3")
+    create_all(plane.kubeconfig, gang("train", 2))
+    eventually("a node was chosen", lambda: len(left_behind(plane)) == 2, scheduler.log)
+    plane.kubectl("delete", "storageclass", "fast")
+    told = eventually("a reason", lambda: condition(plane, "train-0").get("message"), scheduler.log)
+    assert "got no volume within 3 s" in told
+    eventually("nothing is left behind", lambda: left_behind(plane) == [], scheduler.log)
+    assert places(plane) == {}
+    # Whoever comes now is told at once.
+    create_all(plane.kubeconfig, gang("late", 2))
+    told = eventually("a reason", lambda: condition(plane, "late-0").get("message"), scheduler.log)
+    assert "class fast of claim default/late-0 is not there" in told
+    assert places(plane) == {}
+
+
+def test_a_gang_steps_back_whole_when_a_volume_is_deleted_after_its_claim_was_bound(
+    plane: ControlPlane, start: Callable[..., Scheduler]
+) -> None:
+    create_all(plane.kubeconfig, [FAST, LOCAL, *nodes(2), local_volume("pv0", "n0")])
+    eventually("the volume is available", lambda: available(plane))
+    scheduler = start()
+    pods = [mounting(f"train-{n}", f"train-{n}", gang="train", minimum=2) for n in range(2)]
+    create_all(plane.kubeconfig, [claim("train-0", "local"), claim("train-1"), *pods])
+
+    def phase() -> str:
+        (one,) = claims_of(plane, "train-0")
+        return str(one["status"]["phase"])
+
+    eventually("one is bound", lambda: phase() == "Bound" and left_behind(plane) == ["train-1"], scheduler.log)
+    plane.kubectl("delete", "pv", "pv0", "--wait=false")
+    plane.kubectl("patch", "pv", "pv0", "-p", '{"metadata":{"finalizers":null}}')
+    eventually("its volume is lost", lambda: phase() == "Lost", scheduler.log)
+    with provisioning(plane):
+        told = eventually("a reason", lambda: condition(plane, "train-1").get("message"), scheduler.log)
+        assert "claim default/train-0 lost its volume pv0" in told
+        eventually("nothing is left behind", lambda: left_behind(plane) == [], scheduler.log)
+    assert places(plane) == {}

@@ -77,6 +77,14 @@ class Claims:
                 await asyncio.sleep(LOOK)
         return Prepared(refused)
 
+    def spoiled(self, bind: Bind) -> str | None:
+        """Return which claim lost its volume, or is gone, while the claims of others were bound."""
+        for one in bind.volumes:
+            why = self._state(bind, one, self._uid(one.claim))
+            if why is not None:
+                return why or f"claim {one.claim} has no volume any more"
+        return None
+
     async def undo(self, bind: Bind) -> None:
         """Give back what was written for a pod that is not bound there after all."""
         await asyncio.gather(*(self._take_back(bind.uid, one) for one in bind.volumes))

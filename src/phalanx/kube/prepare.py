@@ -42,6 +42,10 @@ class Preparation(Protocol):
         """Write it and wait until it is so. It may be there already, from before a crash; it may be cancelled."""
         ...
 
+    def spoiled(self, bind: Bind) -> str | None:
+        """Return why what was prepared does not serve any more, now that all others are prepared too; None: it does."""
+        ...
+
     async def undo(self, bind: Bind) -> None:
         """Take back what was written for a task that is not bound there after all, or was never written."""
         ...
@@ -139,7 +143,16 @@ class Preparing:
                 every.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await every
-        return refused.result() if refused.done() else every.result()
+        return refused.result() if refused.done() else self._spoiled(wave) or every.result()
+
+    def _spoiled(self, wave: list[Bind]) -> _Refused | None:
+        """Return who cannot be bound after all: who was prepared early may have lost it before the last one was."""
+        for bind in wave:
+            for one in self._preparations:
+                why = one.spoiled(bind) if one.wanted(bind) else None
+                if why is not None:
+                    return _Refused(bind, why)
+        return None
 
     async def _prepared(self, bind: Bind) -> Prepared:
         annotations: dict[str, str] = {}

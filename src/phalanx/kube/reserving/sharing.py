@@ -62,6 +62,11 @@ class SharedDevices:
         told = {GPU_IDS: ids} if ids and mute is None else {}
         return Prepared(annotations={GPU_GROUP: ",".join(bind.devices)} | told)
 
+    def spoiled(self, bind: Bind) -> str | None:
+        """Return nothing: a reservation that goes is made again, for whoever is bound on it."""
+        del bind
+        return None
+
     async def undo(self, bind: Bind) -> None:
         """Look again at what is reserved: what nobody shares any more goes. A ConfigMap ends with its pod."""
         del bind
