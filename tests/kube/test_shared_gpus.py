@@ -189,7 +189,8 @@ def test_a_reservation_that_somebody_deletes_is_made_again(cluster: Any) -> None
         here.create(half("a"))
         here.runs("a")
         (lost,) = here.reservations()
-        here.plane.kubectl("delete", "pod", "-n", SYSTEM, lost["metadata"]["name"])
+        # kubectl of 1.35 would wait for the end of the one that is made again.
+        here.plane.kubectl("delete", "pod", "-n", SYSTEM, lost["metadata"]["name"], "--wait=false")
         again = here.eventually("it is there again", here.reservations)
         assert again[0]["metadata"]["uid"] != lost["metadata"]["uid"]
         assert again[0]["metadata"]["name"] == lost["metadata"]["name"]
