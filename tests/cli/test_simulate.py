@@ -272,3 +272,39 @@ def test_a_file_that_cannot_be_used_is_one_clear_line(
     Path("huge.json").write_text('{"at": 1' + "0" * 400 + ', "window": 86400}')
     assert main(["simulate", "q.scenario", "--policy", policy, *options]) == 2
     assert capsys.readouterr() == ("", f"phalanx: simulate: {line}\n")
+
+
+def test_a_trace_runs_like_a_scenario(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    trace = tmp_path / "history.csv"
+    trace.write_text("arrival,runtime,members,gpus,queue\n60,3600,2,4,a\n0,3600,,0.5,b\n")
+    assert main(["simulate", "--trace", str(trace), "--nodes", "1x8", "-o", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["scenario"], found["gangs"], found["started"], found["finished"]) == (str(trace), 2, 2, 2)
+    assert [queue["queue"] for queue in found["queues"]] == ["a", "b"]
+    # One GPU is shared until 3600: 7 are left for a gang that needs 8.
+    assert found["waiting"]["mean"] == (3600 - 60) / 2
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--trace", "no.csv"], "--nodes: missing, allowed is COUNTxGPUS"),
+        (["--trace", "no.csv", "--nodes", "2x8"], "no.csv: no such file or directory"),
+        (["--trace", "no.csv", "--nodes", "many"], "no.csv: no such file or directory"),
+        (["--trace", "openb", "--data", "nowhere"], "--trace openb: found no file openb/openb_pod_list_default.csv in"),
+        (["--nodes", "2x8", "a.scenario"], "simulate: --nodes: found without --trace, allowed is beside it"),
+        (["a.scenario", "--trace", "b.csv"], "simulate: --trace: found beside the scenario 'a.scenario'"),
+        ([], "simulate: found neither a scenario nor --trace"),
+        (["--trace", "b.csv", "--sample", "2"], "simulate: --sample: found 2, allowed is above 0 and at most 1"),
+        (["--trace", "b.csv", "--load", "0"], "simulate: --load: found 0, allowed is above 0 and at most 100"),
+        (["--trace", "b.csv", "--window", "3d"], "simulate: --window: found '3d', allowed is two rising durations"),
+    ],
+)
+def test_what_is_wrong_with_the_options_of_a_trace_is_one_line(
+    capsys: pytest.CaptureFixture[str], options: list[str], line: str
+) -> None:
+    assert main(["simulate", *options]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert line in printed.err
+    assert printed.err.count("\n") == 1

@@ -12,9 +12,18 @@ def register(app: App) -> None:
 
 
 def simulate(
-    scenario: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    scenario: Annotated[str | None, Parameter(allow_leading_hyphen=True)] = None,
     /,
     *,
+    trace: str | None = None,
+    nodes: str | None = None,
+    data: Path = Path(),
+    window: str | None = None,
+    sample: float = 1.0,
+    load: float | None = None,
+    shuffle: Annotated[bool, Parameter(negative=())] = False,
+    inflate: float | None = None,
+    endless: Annotated[bool, Parameter(negative=())] = False,
     policy: Annotated[tuple[str, ...], Parameter(negative=(), show_default=", ".join)] = ("default",),
     seed: int = 0,
     until: str | None = None,
@@ -33,6 +42,24 @@ def simulate(
     scenario
         A scenario file (see docs/scenario.md), - for standard input, or Kubernetes manifests: a .yaml or .json
         file or a directory of them.
+    trace
+        Instead of a scenario: a trace, as a CSV file, plain or gzip (see docs/traces.md), or openb, philly, kalos.
+    nodes
+        What a trace runs on: 80x8 (nodes x GPUs), 40x8:V100, or a CSV file. The public traces know theirs.
+    data
+        The folder in which the public traces are.
+    window
+        Of a trace: the jobs that arrive in this stretch of it alone, such as 10d..12d.
+    sample
+        Of a trace: this part of its jobs, such as 0.5, drawn by the seed.
+    load
+        Of a trace: move its arrivals together or apart until the work offered is so many times what its GPUs can do.
+    shuffle
+        Of a trace: in random order, drawn by the seed, one job a second.
+    inflate
+        Of a trace: shuffle, then draw jobs again until they ask for so many times the GPUs.
+    endless
+        Of a trace: nothing ends.
     policy
         The name of a preset, or a policy file. Given several times: the same workload under each of them, side by
         side in one report.
@@ -53,6 +80,8 @@ def simulate(
         text for people; json for programs.
     """
     # Arrays and the engine are loaded only now: `phalanx --help` does without.
+    from phalanx.cli import drawn as traces  # noqa: PLC0415
     from phalanx.cli import simulating  # noqa: PLC0415
 
-    return simulating.run(simulating.Wish(scenario, policy, seed, until, interval, output, html, memory, by))
+    drawn = traces.Drawn(trace, nodes, data, window, sample, load, shuffle, inflate, endless)
+    return simulating.run(simulating.Wish(scenario, policy, seed, until, interval, output, html, memory, by, drawn))

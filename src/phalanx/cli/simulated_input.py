@@ -10,6 +10,8 @@ from phalanx.sim.from_manifests import MANIFEST_SUFFIXES, timeline_of_manifests
 from phalanx.sim.lines import Scenario, ScenarioError
 from phalanx.sim.scenario import read_scenario
 from phalanx.sim.timeline import Timeline, timeline
+from phalanx.sim.traces.read import Trace, TraceWish, read_trace
+from phalanx.sim.traces.rows import TraceError
 
 #: How YAML and JSON of Kubernetes begin, and no line of a scenario does.
 _MANIFEST = re.compile(r"(?:\s|#[^\n]*\n|---)*(?:\{|apiVersion:|kind:|metadata:|items:)")
@@ -22,6 +24,8 @@ class Workload:
 
     source: str
     seed: int
+    trace: TraceWish | None = None
+    _trace: Trace | None = None
     _scenario: Scenario | None = None
     _laid_out: dict[tuple[str, ...], Timeline] = field(default_factory=dict[tuple[str, ...], Timeline])
 
@@ -39,6 +43,8 @@ class Workload:
         return laid_out
 
     def _read(self, schedulers: tuple[str, ...]) -> Timeline:
+        if self.trace is not None:
+            return self._drawn(self.trace, schedulers)
         path = Path(self.source)
         if self.source.endswith(MANIFEST_SUFFIXES) or path.is_dir():
             laid_out, problems = timeline_of_manifests(self.source, schedulers)
@@ -59,4 +65,12 @@ class Workload:
         except UnicodeDecodeError:
             raise Mistake(f"{self.source}: not UTF-8 text, allowed is a scenario (see docs/scenario.md)") from None
         except ScenarioError as error:
+            raise Mistake(str(error)) from None
+
+    def _drawn(self, wish: TraceWish, schedulers: tuple[str, ...]) -> Timeline:
+        try:
+            if self._trace is None:
+                self._trace = read_trace(wish)
+            return timeline(self._trace.scenario(self.seed), self.seed, schedulers)
+        except (TraceError, ScenarioError) as error:
             raise Mistake(str(error)) from None

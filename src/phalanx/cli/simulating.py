@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from phalanx.cli.comparison_text import comparison_text
+from phalanx.cli.drawn import Drawn, trace_wish
 from phalanx.cli.output import Mistake, complain, safe
 from phalanx.cli.report_text import report_text
 from phalanx.cli.simulated_input import Workload
@@ -38,7 +39,7 @@ _BAR_AFTER_SECONDS = 1.0
 class Wish:
     """What the user asked for."""
 
-    scenario: str
+    scenario: str | None
     policies: tuple[str, ...]
     seed: int
     until: str | None
@@ -48,6 +49,12 @@ class Wish:
     memory: Path | None = None
     #: What a class of work is; None: classes are compared only where policies are.
     by: str | None = None
+    drawn: Drawn = field(default_factory=Drawn)
+
+    @property
+    def source(self) -> str:
+        """Return what it reads, as the report names it."""
+        return self.scenario or self.drawn.trace or ""
 
 
 def run(wish: Wish) -> int:
@@ -68,7 +75,7 @@ def run(wish: Wish) -> int:
     several = len(policies) > 1 or wish.by is not None
     if several and wish.memory is not None:
         raise Mistake("simulate: --memory: found --by or several policies beside it, allowed is one policy alone")
-    workload = Workload(wish.scenario, wish.seed)
+    workload = Workload(wish.source, wish.seed, trace_wish(wish.scenario, wish.drawn))
     return (_compare if several else _one)(wish, policies, workload, until, interval)
 
 
@@ -87,9 +94,9 @@ def _one(wish: Wish, policies: list[Policy], workload: Workload, until: float, i
     found = report(simulator, interrupted=interrupted())
     _keep(wish, simulator, found)
     if wish.output == "json":
-        print(json.dumps({"scenario": wish.scenario, **found.json()}, indent=2, ensure_ascii=False))
+        print(json.dumps({"scenario": wish.source, **found.json()}, indent=2, ensure_ascii=False))
     else:
-        print(report_text(wish.scenario, found), end="")
+        print(report_text(wish.source, found), end="")
     if found.interrupted:
         complain(f"simulate: interrupted at {written(found.end)} of virtual time; the report is of what ran until then")
         return _INTERRUPTED
@@ -112,7 +119,7 @@ def _compare(wish: Wish, policies: list[Policy], workload: Workload, until: floa
             runs.append(compared(name, simulator, by, interrupted=interrupted()))
             if interrupted():
                 break
-    found = Comparison(wish.scenario, by, tuple(runs))
+    found = Comparison(wish.source, by, tuple(runs))
     if wish.html is not None:
         _write(wish.html, html_comparison(found))
     if wish.output == "json":
@@ -140,7 +147,7 @@ def _keep(wish: Wish, simulator: Simulator, found: Report) -> None:
             write_memory(simulator.world, wish.memory, simulator.now)
     if wish.html is not None:
         fine = report(simulator, interrupted=found.interrupted, points=POINTS)
-        _write(wish.html, html_report(wish.scenario, fine))
+        _write(wish.html, html_report(wish.source, fine))
 
 
 def _write(path: Path, page: str) -> None:

@@ -1,0 +1,1 @@
+"""Traces: what clusters really ran, as rows of CSV files, made into lines of a scenario."""
