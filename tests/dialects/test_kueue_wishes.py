@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from phalanx.dialects.read import read
 from phalanx.model.events import Refused, TaskSeen
-from phalanx.model.gang import Membership
+from phalanx.model.gang import Membership, Segments
+from phalanx.model.task import Hold
 
 REQUIRED = "kueue.x-k8s.io/podset-required-topology"
 PREFERRED = "kueue.x-k8s.io/podset-preferred-topology"
@@ -58,3 +61,38 @@ def test_a_value_that_is_no_label_is_named() -> None:
 
 def test_a_pod_in_no_gang_wishes_nothing() -> None:
     assert membership(**{REQUIRED: RACK}) is None
+
+
+SLICE, SIZE = "kueue.x-k8s.io/podset-slice-required-topology", "kueue.x-k8s.io/podset-slice-size"
+
+
+def test_slices_are_segments_of_the_gang_or_of_the_subgroup() -> None:
+    found = membership(**GANG, **{SLICE: RACK, SIZE: "4"})
+    assert found is not None
+    assert (found.segments, found.subgroup_segments) == (Segments(4, RACK), None)
+    found = membership(**GANG, **{"phalanx.dev/subgroup": "workers", SLICE: RACK, SIZE: "4", REQUIRED: BLOCK})
+    assert found is not None
+    assert (found.segments, found.subgroup_segments) == (None, Segments(4, RACK))
+    assert found.subgroup_topology_required == BLOCK
+
+
+@pytest.mark.parametrize(
+    ("annotations", "field", "message"),
+    [
+        ({SLICE: RACK}, SLICE, f"means nothing without {SIZE}"),
+        ({SIZE: "2"}, SIZE, f"means nothing without {SLICE}"),
+        ({f"{SLICE}-constraints": "[]"}, f"{SLICE}-constraints", "slices in slices are not honoured by this version"),
+    ],
+)
+def test_half_a_slice_and_slices_in_slices_are_held(annotations: dict[str, str], field: str, message: str) -> None:
+    found = event(**GANG, **annotations)
+    assert isinstance(found, TaskSeen), found
+    assert found.task.hold == Hold(f"metadata.annotations[{field}]", message)
+
+
+@pytest.mark.parametrize("size", ["0", "-2", "many", "1000000000"])
+def test_a_size_that_is_none_is_named(size: str) -> None:
+    found = event(**GANG, **{SLICE: RACK, SIZE: size})
+    assert isinstance(found, Refused)
+    said = f"found '{size}', allowed is a whole number from 1 to 999999999"
+    assert (found.field, found.message) == (f"metadata.annotations[{SIZE}]", said)

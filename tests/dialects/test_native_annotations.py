@@ -43,13 +43,15 @@ def test_everything_a_pod_can_say_of_its_gang() -> None:
     said = {
         "gang": "train", "minimum": "4", "maximum": "8", "subgroup": "workers", "subgroup-minimum": "3",
         "start-timeout": "1h30m", "preemptible": "false", "topology-required": "rack",
-        "topology-preferred": "topology.example.com/block", "patience": "500ms", "expected-runtime": "90",
+        "topology-preferred": "topology.example.com/block", "segment-size": "4", "segment-topology": "rack",
+        "patience": "500ms", "expected-runtime": "90",
     }  # fmt: skip
     found = task(said)
     assert found.expected_runtime == 90.0
     assert found.membership == Membership(
         "ml/train", 4, maximum=8, subgroup="workers", subgroup_minimum=3, start_timeout=5400.0, preemptible=False,
-        topology_required="rack", topology_preferred="topology.example.com/block", patience=0.5,
+        topology_required="rack", topology_preferred="topology.example.com/block", segment_size=4,
+        segment_topology="rack", patience=0.5,
     )  # fmt: skip
 
 

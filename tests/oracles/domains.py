@@ -14,15 +14,21 @@ class Place:
 
 @dataclass(frozen=True)
 class Member:
-    """A task: its GPUs and its subgroup."""
+    """A task: its GPUs, its subgroup, and its segment by a name of its own."""
 
     gpus: int
     subgroup: str = ""
+    segment: str = ""
+
+    @property
+    def parts(self) -> set[str]:
+        """Return what may require one domain for it and others: its gang, its subgroup, its segment."""
+        return {"", self.subgroup, self.segment}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A gang, and the level that it and each of its subgroups requires (none: absent)."""
+    """A gang, and the level that it, each of its subgroups and each segment requires (none: absent)."""
 
     places: Sequence[Place]
     members: Sequence[Member]
@@ -36,7 +42,9 @@ class _Search:
         self._problem = problem
         self._free = [place.gpus for place in problem.places]
         members = problem.members
-        self._order = sorted(range(len(members)), key=lambda at: (members[at].subgroup, -members[at].gpus))
+        self._order = sorted(
+            range(len(members)), key=lambda at: (members[at].subgroup, members[at].segment, -members[at].gpus)
+        )
         self._chosen: list[int] = []
         self._homes: dict[str, list[str]] = {}
 
@@ -50,7 +58,7 @@ class _Search:
         twin = depth > 0 and problem.members[self._order[depth - 1]] == member
         for at in range(self._chosen[-1] if twin else 0, len(problem.places)):
             if self._fits(member, at):
-                parts = {"", member.subgroup} & problem.required.keys()
+                parts = member.parts & problem.required.keys()
                 for part in parts:
                     home = problem.places[at].domains[problem.required[part]]
                     self._homes.setdefault(part, []).append(home)
@@ -64,7 +72,7 @@ class _Search:
 
     def _fits(self, member: Member, at: int) -> bool:
         domains = self._problem.places[at].domains
-        for part in {"", member.subgroup} & self._problem.required.keys():
+        for part in member.parts & self._problem.required.keys():
             level = self._problem.required[part]
             if level not in domains or any(home != domains[level] for home in self._homes.get(part, ())):
                 return False
@@ -74,6 +82,17 @@ class _Search:
 def ways(problem: Problem) -> Iterator[list[int]]:
     """Yield every assignment of members to places that keeps the wishes."""
     return _Search(problem).ways()
+
+
+def keeps(problem: Problem, found: Sequence[int]) -> bool:
+    """Tell whether an assignment keeps the wishes and has room for everybody."""
+    free = [place.gpus for place in problem.places]
+    homes: dict[str, set[str | None]] = {}
+    for member, at in zip(problem.members, found, strict=True):
+        free[at] -= member.gpus
+        for part in member.parts & problem.required.keys():
+            homes.setdefault(part, set()).add(problem.places[at].domains.get(problem.required[part]))
+    return min(free) >= 0 and all(len(one) == 1 and None not in one for one in homes.values())
 
 
 def fewest(problem: Problem, level: str) -> int | None:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from phalanx.engine.kernels.tree_capacity import summed
+from phalanx.engine.kernels.tree_capacity import summed, whole_pieces
 from phalanx.engine.placement.copies import copies, readings, room_of
 from phalanx.engine.placement.find import request_of
-from phalanx.engine.placement.wishes import EVERYWHERE, wish_of
+from phalanx.engine.placement.wishes import EVERYWHERE, Wish, wish_of
 from phalanx.engine.plugin import UNLIMITED, Filter
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request
@@ -66,22 +66,37 @@ def _apart(
     wish = wish_of(session.snapshot, policy, of)
     if wish is not None and wish.problem is not None:
         return Reason(Code.NEVER, wish.problem, lack.wanted, 0, nodes)
-    if wish is not None and wish.required != EVERYWHERE:
-        of_node, size = wish.tree.domain_of(wish.required), wish.tree.size(wish.required)
-        most = np.minimum(ceiling(session, policy, lack.shape), lack.own)
-        best = int(summed(of_node, size, most, np.ones(nodes, np.bool_)).max(initial=0))
-        enough = best >= lack.own
-        where = f"in one {wish.tree.levels[wish.required].name}"
-    else:
-        where, best = "together", 0
-        enough = True
-    who = f" of subgroup {lack.part}" if lack.part else ""
+    where, best, enough = _in_the_end(session, policy, wish, lack)
+    who = "" if lack.segment is None else f" of segment {lack.segment}"
+    who += f" of subgroup {lack.part}" if lack.part else ""
     text = f"{lack.wanted} needed{who} {where}: {lack.domain}"
     why = ", ".join(f"{refusal.nodes} {refusal.text}" for refusal in refusals)
     text += f" ({len(refusals) and sum(refusal.nodes for refusal in refusals)}/{nodes} nodes: {why})" if why else ""
     text += "" if enough else f"; empty, the best would hold {best}"
     code = Code.FULL if enough and not lack.too_much else Code.NEVER
     return Reason(code, text, lack.wanted, lack.fit, nodes, tuple(refusals))
+
+
+def _in_the_end(session: Session, policy: Policy, wish: Wish | None, lack: Lack) -> tuple[str, int, bool]:
+    """Return where it must be, how many the best domain would hold if it were empty, and whether that is enough."""
+    level = EVERYWHERE if wish is None else wish.required
+    if wish is not None and lack.segment is not None and wish.segment is not None:
+        level = wish.segment
+    cut = wish is not None and wish.segment is not None and lack.segment is None
+    if wish is None or (level == EVERYWHERE and not cut):
+        return "together", 0, True
+    most = np.minimum(ceiling(session, policy, lack.shape), lack.own)
+    where = f"in one {wish.tree.levels[level].name}" if level != EVERYWHERE else ""
+    if cut and wish.segment is not None:
+        lower = wish.tree.levels[wish.segment].name
+        where += f"{', ' if where else ''}in segments of {wish.size} in one {lower} each"
+        most = whole_pieces(wish.tree.domain_of(wish.segment), wish.tree.size(wish.segment), most, wish.size)
+    if level == EVERYWHERE:
+        best = int(most.sum())
+    else:
+        everywhere = np.ones(len(most), np.bool_)
+        best = int(summed(wish.tree.domain_of(level), wish.tree.size(level), most, everywhere).max(initial=0))
+    return where, best, best >= lack.own // wish.size * wish.size if cut else best >= lack.own
 
 
 def _tightest_caps(

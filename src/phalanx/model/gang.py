@@ -9,6 +9,13 @@ from typing import NamedTuple
 from phalanx.model.reference import Reference
 
 
+class Segments(NamedTuple):
+    """Every so many members, in the order of their ranks, are in one domain of a level."""
+
+    size: int
+    level: str
+
+
 @dataclass(frozen=True, slots=True)
 class Subgroup:
     """A part of a gang with a minimum of its own. A gang is a tree of them; native ones are flat."""
@@ -20,12 +27,17 @@ class Subgroup:
     topology_preferred: str | None = None
     #: The object that lists the levels; None: as the policy says.
     topology: Reference | None = None
+    segments: Segments | None = None
 
     @property
     def wishes(self) -> bool:
         """Tell whether it, or a part of it, wishes to be in one domain."""
-        own = self.topology_required is not None or self.topology_preferred is not None
-        return own or any(part.wishes for part in self.children)
+        return _wishes(self) or any(part.wishes for part in self.children)
+
+
+def _wishes(of: "Gang | Subgroup") -> bool:
+    """Tell whether it wishes something of topology for itself."""
+    return (of.topology_required, of.topology_preferred, of.segments) != (None, None, None)
 
 
 def leaves(subgroups: tuple[Subgroup, ...]) -> list[Subgroup]:
@@ -36,6 +48,19 @@ def leaves(subgroups: tuple[Subgroup, ...]) -> list[Subgroup]:
 def every(subgroups: tuple[Subgroup, ...]) -> list[Subgroup]:
     """Return all subgroups, those with parts too."""
     return [one for part in subgroups for one in (part, *every(part.children))]
+
+
+def holders(gang: "Gang") -> dict[str, str]:
+    """Return by subgroup ("": none) whose wishes hold for its members: the lowest above with some, or "", the gang."""
+    found = {"": ""}
+
+    def walk(parts: Sequence[Subgroup], above: str) -> None:
+        for part in parts:
+            found[part.name] = part.name if part.wishes else above
+            walk(part.children, found[part.name])
+
+    walk(gang.subgroups, "")
+    return found
 
 
 class PodFields(NamedTuple):
@@ -66,6 +91,10 @@ class Membership:
     #: The same for its subgroup.
     subgroup_topology_required: str | None = None
     subgroup_topology_preferred: str | None = None
+    segment_size: int | None = None
+    segment_topology: str | None = None
+    subgroup_segment_size: int | None = None
+    subgroup_segment_topology: str | None = None
     patience: float | None = None
     #: The object that the pod refers to. It describes the gang, unless `minimum` is set.
     owner: Reference | None = None
@@ -74,6 +103,20 @@ class Membership:
     replica: str | None = None
     #: For messages alone: pods that refer to one group by different fields agree.
     fields: PodFields = field(default=PodFields(), compare=False)
+
+    @property
+    def segments(self) -> Segments | None:
+        """Return the segments of its gang."""
+        return _segments(self.segment_size, self.segment_topology)
+
+    @property
+    def subgroup_segments(self) -> Segments | None:
+        """Return the segments of its subgroup."""
+        return _segments(self.subgroup_segment_size, self.subgroup_segment_topology)
+
+
+def _segments(size: int | None, level: str | None) -> Segments | None:
+    return None if size is None or level is None else Segments(size, level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +196,7 @@ class Gang:
     topology_preferred: str | None = None
     #: The object that lists the levels; None: as the policy says.
     topology: Reference | None = None
+    segments: Segments | None = None
     expected_runtime: float | None = None
     patience: float | None = None
     #: Others may be evicted for it.
@@ -171,14 +215,13 @@ class Gang:
     @property
     def wishes(self) -> bool:
         """Tell whether it wishes to be in one domain, or a subgroup of it does."""
-        own = self.topology_required is not None or self.topology_preferred is not None
-        return own or any(part.wishes for part in self.subgroups)
+        return _wishes(self) or any(part.wishes for part in self.subgroups)
 
     @property
     def requires(self) -> bool:
-        """Tell whether it must be in one domain, or a subgroup of it must."""
-        parts = (part.topology_required for part in every(self.subgroups))
-        return any(level is not None for level in (self.topology_required, *parts))
+        """Tell whether it must be in one domain, or a subgroup or a segment of it must."""
+        parts: list[Gang | Subgroup] = [self, *every(self.subgroups)]
+        return any(part.topology_required is not None or part.segments is not None for part in parts)
 
     @property
     def runtime(self) -> float:

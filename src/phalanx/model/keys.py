@@ -70,6 +70,10 @@ TOPOLOGY_REQUIRED = f"{PREFIX}topology-required"
 TOPOLOGY_PREFERRED = f"{PREFIX}topology-preferred"
 SUBGROUP_TOPOLOGY_REQUIRED = f"{PREFIX}subgroup-topology-required"
 SUBGROUP_TOPOLOGY_PREFERRED = f"{PREFIX}subgroup-topology-preferred"
+SEGMENT_SIZE = f"{PREFIX}segment-size"
+SEGMENT_TOPOLOGY = f"{PREFIX}segment-topology"
+SUBGROUP_SEGMENT_SIZE = f"{PREFIX}subgroup-segment-size"
+SUBGROUP_SEGMENT_TOPOLOGY = f"{PREFIX}subgroup-segment-topology"
 PATIENCE = f"{PREFIX}patience"
 MOVABLE = f"{PREFIX}movable"
 GPU_MODEL = f"{PREFIX}gpu-model"
@@ -104,6 +108,10 @@ KEYS = (
     Key(TOPOLOGY_PREFERRED, Value.LEVEL),
     Key(SUBGROUP_TOPOLOGY_REQUIRED, Value.LEVEL, needs=SUBGROUP),
     Key(SUBGROUP_TOPOLOGY_PREFERRED, Value.LEVEL, needs=SUBGROUP),
+    Key(SEGMENT_SIZE, Value.COUNT, needs=SEGMENT_TOPOLOGY),
+    Key(SEGMENT_TOPOLOGY, Value.LEVEL, needs=SEGMENT_SIZE),
+    Key(SUBGROUP_SEGMENT_SIZE, Value.COUNT, needs=SUBGROUP_SEGMENT_TOPOLOGY),
+    Key(SUBGROUP_SEGMENT_TOPOLOGY, Value.LEVEL, needs=SUBGROUP),
     Key(PATIENCE, Value.DURATION),
     Key(MOVABLE, Value.FLAG),
     Key(GPU_MODEL, Value.MODELS),

@@ -130,8 +130,8 @@ class GangTable:
     wishes: Bool
     #: The same per subgroup, only for gangs that have subgroups.
     running_in: Mapping[int, Mapping[str, int]]
-    #: Of gangs with such a wish, by subgroup ("": none): the nodes of the members that are on nodes already.
-    located: Mapping[int, Mapping[str, tuple[int, ...]]]
+    #: Of gangs with such a wish, by subgroup ("": none): the node of each member that is on one, and its segment.
+    located: Mapping[int, Mapping[str, tuple[tuple[int, int], ...]]]
 
     def __len__(self) -> int:
         return len(self.gangs)
@@ -150,6 +150,8 @@ class TaskTable:
     subgroups: tuple[str | None, ...]
     #: Its place among its gang's waiting tasks by the numbers in their names; 0 where nobody asks.
     rank: Int
+    #: The number of its segment; -1: it is in none.
+    segment: Int
     #: Row of the node that is nominated to it, or -1; and since when, infinity where none is.
     nominated: Int
     nominated_since: Float

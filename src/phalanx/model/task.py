@@ -121,6 +121,8 @@ class Task:
     owner: str | None = None
     #: The ReplicaSet or its like whose copies it is one of, by uid; empty: of none.
     replicas_of: str = ""
+    #: Its number among the pods of its controller, where that says it; with that of its job, or group, before it.
+    index: tuple[int, ...] = ()
     #: Does not forbid to be moved to another node.
     movable: bool = True
     membership: Membership | None = None

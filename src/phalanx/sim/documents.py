@@ -133,6 +133,10 @@ def _annotations(pod: PodLine) -> dict[str, str]:
             "topology-preferred": pod.topology_preferred,
             "subgroup-topology-required": pod.subgroup_topology_required,
             "subgroup-topology-preferred": pod.subgroup_topology_preferred,
+            "segment-size": pod.segment_size,
+            "segment-topology": pod.segment_topology,
+            "subgroup-segment-size": pod.subgroup_segment_size,
+            "subgroup-segment-topology": pod.subgroup_segment_topology,
         }
     return {key: str(text) for key, text in texts.items() if text is not None}
 

@@ -99,6 +99,10 @@ class PodLine:
     topology_preferred: str | None = None
     subgroup_topology_required: str | None = None
     subgroup_topology_preferred: str | None = None
+    segment_size: int | None = None
+    segment_topology: str | None = None
+    subgroup_segment_size: int | None = None
+    subgroup_segment_topology: str | None = None
     gpu_model: str | None = None
     gpu_memory_minimum: str | None = None
     gpu_together: str | None = None

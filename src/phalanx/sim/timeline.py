@@ -81,7 +81,7 @@ class _Member:
 #: Words that hold for a gang as a whole: a line that leaves one out takes it from the first that has it.
 _GANG_WIDE = (
     "minimum", "maximum", "runtime", "until", "start_timeout", "patience", "preemptible", "preempts",
-    "topology_required", "topology_preferred", "queue", "scheduler",
+    "topology_required", "topology_preferred", "segment_size", "segment_topology", "queue", "scheduler",
 )  # fmt: skip
 
 

@@ -128,7 +128,9 @@ _POD: dict[str, Reader] = {
 _GANG: dict[str, Reader] = {
     "members": count(1), "minimum": count(1), "maximum": count(1), "subgroup": name,
     "subgroup-minimum": count(1), "apart": seconds, "start-timeout": seconds, "topology-required": str,
-    "topology-preferred": str, "subgroup-topology-required": str, "subgroup-topology-preferred": str,
+    "topology-preferred": str, "segment-size": count(1), "segment-topology": str,
+    "subgroup-segment-size": count(1), "subgroup-segment-topology": str, "subgroup-topology-required": str,
+    "subgroup-topology-preferred": str,
 }  # fmt: skip
 _QUEUE: dict[str, Reader] = {
     "parent": name, "priority": priority, "namespaces": names, "placement": placement, "borrowing": truth,

@@ -4,7 +4,6 @@ Between two cycles few gangs change. Their rows are built from their pieces and 
 everything else is copied in whole stretches, never looked at.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -17,8 +16,7 @@ from phalanx.model.snapshot import UNBOUNDED
 from phalanx.model.task import Task
 from phalanx.world.cutting import cut_array, cut_list, cuts_of
 from phalanx.world.gangs import Piece
-
-_NUMBERS = re.compile("([0-9]{1,18})")
+from phalanx.world.ranks import NO_SEGMENT
 
 
 class Kept(NamedTuple):
@@ -59,6 +57,7 @@ class Columns:
     names: list[str]
     subgroups: list[str | None]
     rank: Int
+    segment: Int
     shape: Int
     task_created: Float
     nominated: Bool
@@ -87,22 +86,7 @@ _OF_GANGS = (
     "keys", "gangs", "count", "minimum", "maximum", "priority", "created", "start_timeout", "running", "present",
     "irregular", "queue", "preemptible", "patience", "evicts", "wishes", "expected_runtime",
 )  # fmt: skip
-_OF_TASKS = ("tasks", "uids", "names", "subgroups", "rank", "shape", "task_created", "nominated", "held")
-
-
-def ranks(piece: Piece) -> Sequence[int]:
-    """Return the place of each waiting task by the numbers in names, where its gang wishes to be close."""
-    if not piece.gang.wishes:
-        return [0] * len(piece.tasks)
-    order = sorted(range(len(piece.tasks)), key=lambda at: _natural(piece.tasks[at].full_name))
-    places = dict(zip(order, range(len(order)), strict=True))
-    return [places[at] for at in range(len(order))]
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Return a name to sort by, in which `worker-2` stands before `worker-10`."""
-    # Every other piece is a number.
-    return [(int(part), "") if at % 2 else (-1, part) for at, part in enumerate(_NUMBERS.split(name))]
+_OF_TASKS = ("tasks", "uids", "names", "subgroups", "rank", "segment", "shape", "task_created", "nominated", "held")
 
 
 def columns_of(kept: Sequence[Kept]) -> Columns:
@@ -132,7 +116,10 @@ def columns_of(kept: Sequence[Kept]) -> Columns:
         uids=[task.uid for task in tasks],
         names=[task.full_name for task in tasks],
         subgroups=[task.membership.subgroup if task.membership else None for task in tasks],
-        rank=np.array([rank for piece in pieces for rank in ranks(piece)], np.int64),
+        rank=np.array([rank for piece in pieces for rank in piece.ranks or [0] * len(piece.tasks)], np.int64),
+        segment=np.array(
+            [one for piece in pieces for one in piece.segments or [NO_SEGMENT] * len(piece.tasks)], np.int64
+        ),
         shape=np.array([number for one in kept for number in one.shapes], np.int64),
         task_created=np.array([task.created for task in tasks], np.float64),
         nominated=np.array([task.nominated is not None for task in tasks], np.bool_),

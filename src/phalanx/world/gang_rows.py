@@ -38,7 +38,7 @@ class GangRows:
         #: The same of gangs whose waiting tasks mount claims.
         self._mounting: dict[str, Mapping[int, TaskVolumes]] = {}
         #: The same of gangs that wish to be in one domain: on which nodes members are.
-        self._located: dict[str, Mapping[str, tuple[str, ...]]] = {}
+        self._located: dict[str, Mapping[str, tuple[tuple[str, int], ...]]] = {}
         self._columns: Columns | None = None
         self._changed: set[str] = set()
         self._last: tuple[Axis, Mapping[str, int], Mapping[str, int], Tables] | None = None
@@ -139,7 +139,7 @@ class GangRows:
             running_in={bisect_left(columns.keys, key): self._inside[key] for key in sorted(self._inside)},
             located={
                 bisect_left(columns.keys, key): {
-                    part: tuple(node_row[name] for name in nodes if name in node_row)
+                    part: tuple((node_row[name], segment) for name, segment in nodes if name in node_row)
                     for part, nodes in self._located[key].items()
                 }
                 for key in sorted(self._located)
@@ -195,7 +195,7 @@ def _tasks(
     return TaskTable(
         uids=columns.tuple_of("uids"), names=columns.tuple_of("names"),
         gang=np.repeat(np.arange(len(columns.keys)), columns.count), shape=shape, created=columns.task_created,
-        subgroups=columns.tuple_of("subgroups"), rank=columns.rank, nominated=nominated,
+        subgroups=columns.tuple_of("subgroups"), rank=columns.rank, segment=columns.segment, nominated=nominated,
         nominated_since=began, lost=lost,
         held=columns.held, holds={row: hold for row in held if (hold := columns.tasks[row].hold) is not None},
         volumes=volumes,

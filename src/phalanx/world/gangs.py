@@ -7,12 +7,19 @@ from phalanx.model.gang import Gang, Group, Membership, Subgroup
 from phalanx.model.keys import MAXIMUM, MINIMUM, PREFIX, annotation
 from phalanx.model.task import REPLICAS_OF, Hold, Shape, State, Task
 from phalanx.model.volume import TaskVolumes
+from phalanx.world.ranks import NO_SEGMENT, ranked, segments_of
 
 #: Members of these states count towards the minimum. A terminating one will be gone.
 THERE = frozenset({State.BINDING, State.RUNNING})
 #: What members of one gang must agree on, besides the minimum of their subgroup.
-SAID_BY_GANG = ("maximum", "start_timeout", "preemptible", "topology_required", "topology_preferred", "patience")
-SAID_BY_SUBGROUP = ("subgroup_minimum", "subgroup_topology_required", "subgroup_topology_preferred")
+SAID_BY_GANG = (
+    "maximum", "start_timeout", "preemptible", "topology_required", "topology_preferred", "segment_size",
+    "segment_topology", "patience",
+)  # fmt: skip
+SAID_BY_SUBGROUP = (
+    "subgroup_minimum", "subgroup_topology_required", "subgroup_topology_preferred", "subgroup_segment_size",
+    "subgroup_segment_topology",
+)  # fmt: skip
 SAID_BY_POD = ("expected_runtime", "queue")
 #: How many pods a message names before it says "and n more".
 NAMED_MAX = 3
@@ -31,8 +38,12 @@ class Piece:
     present: int
     #: Of the tasks that mount claims, by place among the tasks.
     volumes: Mapping[int, TaskVolumes]
-    #: By subgroup ("": none): the nodes of members that are on nodes; only of a gang that wishes to be in one domain.
-    located: dict[str, tuple[str, ...]]
+    #: The place of each task in the order of ranks, and its segment; empty for a gang that wishes nothing of topology.
+    ranks: tuple[int, ...]
+    segments: tuple[int, ...]
+    #: By subgroup ("": none): the nodes of members that are on nodes, with the segment of each; only of a gang with a
+    #: wish.
+    located: dict[str, tuple[tuple[str, int], ...]]
 
     @property
     def irregular(self) -> bool:
@@ -86,6 +97,7 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         topology_required=said.topology_required or (group.topology_required if group else None),
         topology_preferred=said.topology_preferred or (group.topology_preferred if group else None),
         topology=None if group is None or said.topology_required or said.topology_preferred else group.topology,
+        segments=said.segments,
         expected_runtime=by_age[-1].expected_runtime,
         patience=said.patience,
         evicts=all(task.evicts for task in members),
@@ -118,7 +130,7 @@ def _subgroups(members: Iterable[Task]) -> tuple[Subgroup, ...]:
         if said is not None and said.subgroup is not None:
             found[said.subgroup] = Subgroup(
                 said.subgroup, said.subgroup_minimum or 0, topology_required=said.subgroup_topology_required,
-                topology_preferred=said.subgroup_topology_preferred,
+                topology_preferred=said.subgroup_topology_preferred, segments=said.subgroup_segments,
             )  # fmt: skip
     return tuple(found[name] for name in sorted(found))
 
@@ -226,14 +238,22 @@ def piece_of(
     shapes = tuple(shape_of(task) for task in tasks)
     volumes = {index: volumes_of(task) for index, task in enumerate(tasks) if task.mounts}
     present = sum(task.state in THERE for task in there)
-    return Piece(gang, tasks, shapes, running, inside, present, volumes, _located(members) if gang.wishes else {})
+    if not gang.wishes:
+        return Piece(gang, tasks, shapes, running, inside, present, volumes, (), (), {})
+    segments = segments_of(gang, members)
+    place = {task.uid: at for at, task in enumerate(ranked(tasks))}
+    return Piece(
+        gang, tasks, shapes, running, inside, present, volumes, tuple(place[task.uid] for task in tasks),
+        tuple(segments.get(task.uid, NO_SEGMENT) for task in tasks), _located(members, segments),
+    )  # fmt: skip
 
 
-def _located(members: Iterable[Task]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
+def _located(members: Iterable[Task], segments: Mapping[str, int]) -> dict[str, tuple[tuple[str, int], ...]]:
+    found: dict[str, list[tuple[str, int]]] = {}
     for task in members:
         if task.state in THERE and task.node is not None:
-            found.setdefault((task.membership.subgroup if task.membership else None) or "", []).append(task.node)
+            part = (task.membership.subgroup if task.membership else None) or ""
+            found.setdefault(part, []).append((task.node, segments.get(task.uid, NO_SEGMENT)))
     return {name: tuple(sorted(nodes)) for name, nodes in sorted(found.items())}
 
 

@@ -1,16 +1,17 @@
 """Neighbourhood: the topology tree of the nodes as they are, how close gangs are in it, and who is split."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from phalanx.model.closeness import Closeness, closeness
-from phalanx.model.gang import Gang, every
+from phalanx.model.gang import Gang, every, holders
 from phalanx.model.task import State, Task
 from phalanx.model.topology import domains
 from phalanx.model.tree import USUAL, Level, Tree, tree_of
 from phalanx.world.gangs import gang_key
+from phalanx.world.ranks import segments_of
 from phalanx.world.world import World
 
 
@@ -30,12 +31,26 @@ class Neighbourhood:
         """Say of a gang that runs in several domains what it requires and where it is; None: it is not split."""
         if gang.topology is not None:
             return None
-        said = [self._apart(gang.name, gang.topology_required, members)]
+        said = [self._apart(gang.name, gang.topology_required, members), *self._segments(gang, members)]
         for part in every(gang.subgroups):
             inside = {part.name, *(one.name for one in every(part.children))}
             mine = [task for task in members if task.membership and task.membership.subgroup in inside]
             said.append(self._apart(f"subgroup {part.name} of {gang.name}", part.topology_required, mine))
         return next(filter(None, said), None)
+
+    def _segments(self, gang: Gang, members: Sequence[Task]) -> Iterator[str | None]:
+        """Say of each segment that is in several domains where it is."""
+        levels = {"": gang.segments} | {part.name: part.segments for part in every(gang.subgroups)}
+        above, number = holders(gang), segments_of(gang, members)
+        found: dict[tuple[str, int], list[Task]] = {}
+        for task in members:
+            if task.uid in number:
+                name = above[(task.membership.subgroup if task.membership else None) or ""]
+                found.setdefault((name, number[task.uid]), []).append(task)
+        for (name, at), mine in sorted(found.items()):
+            segments = levels[name]
+            who = f"segment {at} of {f'subgroup {name} of ' if name else ''}{gang.name}"
+            yield self._apart(who, segments.level if segments else None, mine)
 
     def _apart(self, who: str, level: str | None, members: Sequence[Task]) -> str | None:
         at = self.tree.number.get(level or "")

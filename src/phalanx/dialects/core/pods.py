@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from phalanx.dialects.core import constraints, objects, pod_objects
+from phalanx.dialects.core.indexes import index_of
 from phalanx.dialects.core.mounts import mounts
 from phalanx.dialects.core.neighbours import neighbours
 from phalanx.dialects.core.parts import ONE_OF_THEM, UNREADABLE, Asked
@@ -71,6 +72,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         grace=_grace(meta, spec),
         owner=next((owner.uid or "" for owner in owners if owner.controller), None),
         replicas_of=next((one.uid or "" for one in owners if one.controller and one.kind in _OF_REPLICAS), ""),
+        index=index_of(pod) if ours else (),
         movable=wishes.movable,
         membership=membership,
         nominated=_checked(nominated, "status.nominatedNodeName", mistakes) if nominated else None,

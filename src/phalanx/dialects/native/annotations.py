@@ -20,9 +20,13 @@ from phalanx.model.keys import (
     PATIENCE,
     PREEMPTIBLE,
     QUEUE,
+    SEGMENT_SIZE,
+    SEGMENT_TOPOLOGY,
     START_TIMEOUT,
     SUBGROUP,
     SUBGROUP_MINIMUM,
+    SUBGROUP_SEGMENT_SIZE,
+    SUBGROUP_SEGMENT_TOPOLOGY,
     SUBGROUP_TOPOLOGY_PREFERRED,
     SUBGROUP_TOPOLOGY_REQUIRED,
     TOPOLOGY_PREFERRED,
@@ -40,7 +44,14 @@ DEFINING = (GANG, MINIMUM, MAXIMUM, SUBGROUP, SUBGROUP_MINIMUM)
 _OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIME, MOVABLE, *DEVICE_KEYS, *PART_KEYS})
 
 #: What may be wished for a gang whoever says who belongs to it.
-_WISHES = (START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, PATIENCE)
+_WISHES = (
+    START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SEGMENT_SIZE, SEGMENT_TOPOLOGY, PATIENCE,
+)  # fmt: skip
+#: What is said of a subgroup.
+_OF_SUBGROUP = (
+    SUBGROUP_MINIMUM, SUBGROUP_TOPOLOGY_REQUIRED, SUBGROUP_TOPOLOGY_PREFERRED, SUBGROUP_SEGMENT_SIZE,
+    SUBGROUP_SEGMENT_TOPOLOGY,
+)  # fmt: skip
 
 #: What a pod says of itself.
 _OF_POD = frozenset({MOVABLE, EXPECTED_RUNTIME, PREEMPTIBLE, PATIENCE, *DEVICE_KEYS})
@@ -79,6 +90,8 @@ def refine(said: Membership, pod: Pod, mistakes: Mistakes) -> Membership:
             preemptible=_flag(PREEMPTIBLE, given),
             topology_required=_level(TOPOLOGY_REQUIRED, given),
             topology_preferred=_level(TOPOLOGY_PREFERRED, given),
+            segment_size=_count(SEGMENT_SIZE, given),
+            segment_topology=_level(SEGMENT_TOPOLOGY, given),
             patience=_seconds(PATIENCE, given),
         )
     except FieldError as mistake:
@@ -148,7 +161,7 @@ def _membership(namespace: str, gang: str, values: tuple[str | None, ...]) -> Me
     if subgroup is not None:
         _check_name(SUBGROUP, subgroup)
     else:
-        for key in (SUBGROUP_MINIMUM, SUBGROUP_TOPOLOGY_REQUIRED, SUBGROUP_TOPOLOGY_PREFERRED):
+        for key in _OF_SUBGROUP:
             if key in given:
                 raise _mistake(key, f"found {given[key]}, allowed only with {SUBGROUP}")
     return Membership(
@@ -163,6 +176,10 @@ def _membership(namespace: str, gang: str, values: tuple[str | None, ...]) -> Me
         topology_preferred=_level(TOPOLOGY_PREFERRED, given),
         subgroup_topology_required=_level(SUBGROUP_TOPOLOGY_REQUIRED, given),
         subgroup_topology_preferred=_level(SUBGROUP_TOPOLOGY_PREFERRED, given),
+        segment_size=_count(SEGMENT_SIZE, given),
+        segment_topology=_level(SEGMENT_TOPOLOGY, given),
+        subgroup_segment_size=_count(SUBGROUP_SEGMENT_SIZE, given),
+        subgroup_segment_topology=_level(SUBGROUP_SEGMENT_TOPOLOGY, given),
         patience=_seconds(PATIENCE, given),
     )
 

@@ -4,11 +4,24 @@ from collections.abc import Iterator
 
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.native.parts import GROUPS, GROUPS_ALLOWED
-from phalanx.model.keys import GANG, KEYS, SUBGROUP, Value, annotation, mistaken
+from phalanx.model.keys import (
+    GANG,
+    KEYS,
+    SEGMENT_SIZE,
+    SEGMENT_TOPOLOGY,
+    SUBGROUP,
+    SUBGROUP_SEGMENT_SIZE,
+    SUBGROUP_SEGMENT_TOPOLOGY,
+    Value,
+    annotation,
+    mistaken,
+)
 from phalanx.model.quantity import shown
 from phalanx.model.task import Hold
 
 _OF_GANGS = tuple(one.key for one in KEYS if one.needs in {GANG, SUBGROUP})
+#: Each says half of something.
+_PAIRS = ((SEGMENT_SIZE, SEGMENT_TOPOLOGY), (SUBGROUP_SEGMENT_SIZE, SUBGROUP_SEGMENT_TOPOLOGY))
 #: Ids that stand on pods with a device of their own.
 _IDS = tuple(one.key for one in KEYS if one.value is Value.GROUPS)
 
@@ -24,6 +37,9 @@ def holds(pod: Pod) -> Iterator[Hold]:
         for key in _OF_GANGS:
             if key in annotations:
                 yield Hold(annotation(key), f"means nothing without {GANG}")
+    for one, other in (*_PAIRS, *(pair[::-1] for pair in _PAIRS)):
+        if one in annotations and other not in annotations:
+            yield Hold(annotation(one), f"means nothing without {other}")
     for key in _IDS:
         if not GROUPS.fullmatch(annotations.get(key, "0")):
             yield Hold(annotation(key), f"found {shown(annotations[key])}, allowed is {GROUPS_ALLOWED}")

@@ -13,6 +13,25 @@ def summed(of: Int, size: int, room: Int, mask: Bool) -> Int:
     return np.bincount(of[rows], room[rows], size).astype(np.int64)
 
 
+def whole_pieces(of: Int, size: int, room: Int, piece: int) -> Int:
+    """Return [node]: the room that is left when every domain takes whole pieces of so many copies alone.
+
+    In each domain the nodes with most room keep theirs. Nodes that are in none have no room.
+    """
+    rows = np.flatnonzero((of >= 0) & (room > 0))
+    total = np.bincount(of[rows], room[rows], size).astype(np.int64)
+    found = np.zeros(len(room), np.int64)
+    found[rows] = room[rows]
+    over = (total % piece > 0)[of[rows]]
+    rows = rows[over]
+    order = rows[np.lexsort((rows, -room[rows], of[rows]))]
+    before = np.cumsum(room[order]) - room[order]
+    first = np.searchsorted(of[order], of[order])
+    keep = (total // piece * piece)[of[order]]
+    found[order] = np.clip(keep - (before - before[first]), 0, room[order]) if len(order) else 0
+    return found
+
+
 def parts_needed(parent: Int, capacity: Int, wanted: int, domains: int) -> Int:
     """Return [domain]: how few of its parts hold so many copies, the largest first. `parent` and `capacity` by part."""
     kept = np.flatnonzero((parent >= 0) & (capacity > 0))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from phalanx.engine.kernels.tree_capacity import Fill, fewest, parts_needed, summed
+from phalanx.engine.kernels.tree_capacity import Fill, fewest, parts_needed, summed, whole_pieces
 from phalanx.engine.placement.copies import copies, reaches
 from phalanx.engine.placement.find import find
 from phalanx.engine.placement.wishes import EVERYWHERE, Part, Wish
@@ -39,6 +39,10 @@ class Wanted:
     counts: tuple[int, ...]
     #: Amounts that all nodes of the domain must have together: [node] and how much, resource by resource.
     amounts: tuple[tuple[Int, int], ...] = ()
+    #: Of whole segments of equal tasks, by shape: the room of each node, and how many copies they are.
+    pieces: tuple[tuple[Int, int], ...] = ()
+    #: The room of each node for all that will be wanted of it in the end, and how much that is; None: no more.
+    later: tuple[Int, int] | None = None
 
     @property
     def room(self) -> Int:
@@ -46,17 +50,25 @@ class Wanted:
         return self.rooms[0] if len(self.rooms) == 1 else np.sum(self.rooms, axis=0)
 
 
-def wanted_by(session: Session, policy: Policy, requests: list[Request]) -> Wanted:
-    """Return what requests want of one domain."""
+def wanted_by(
+    session: Session, policy: Policy, requests: list[Request], pieces: list[Request], coming: int = 0
+) -> Wanted:
+    """Return what requests want of one domain.
+
+    `pieces`: those of whole segments, which count among the others too. `coming`: so many copies will be wanted of it.
+    """
     rooms = tuple(np.minimum(copies(session, policy, request), request.count) for request in requests)
     counts = tuple(request.count for request in requests)
+    whole = tuple((np.minimum(copies(session, policy, one), one.count), one.count) for one in pieces)
     if len(requests) == 1:
-        return Wanted(rooms, counts)
+        more = coming > counts[0]
+        later = (np.minimum(copies(session, policy, requests[0]), coming), coming) if more else None
+        return Wanted(rooms, counts, pieces=whole, later=later)
     asks = session.snapshot.requests
     together = np.sum([asks[request.shape] * request.count for request in requests], axis=0)
     spare = np.maximum.reduce([session.spare_amounts(request) for request in requests])
     amounts = ((np.maximum(spare[:, at], 0), int(together[at])) for at in np.flatnonzero(together).tolist())
-    return Wanted(rooms, counts, tuple(amounts))
+    return Wanted(rooms, counts, tuple(amounts), whole)
 
 
 def choices(part: Part, wanted: Wanted, within: Bool) -> Iterator[Choice]:
@@ -66,20 +78,34 @@ def choices(part: Part, wanted: Wanted, within: Bool) -> Iterator[Choice]:
         yield Choice(EVERYWHERE, within)
         return
     within = within & anchored(wish, part.there)
+    whole = _in_pieces(wish, wanted, within)
+    counted = whole[0][0] if whole and len(wanted.rooms) == 1 else wanted.room
     lowest = wish.required if wish.preferred is None else wish.preferred
     # A loop over levels, which are few.
     for level in range(lowest, max(wish.required, 0) - 1, -1):
         of, size = wish.tree.domain_of(level), wish.tree.size(level)
         fits, total = _fits(of, size, wanted, within)
+        if whole and wish.segment is not None and level < wish.segment:
+            fits &= np.logical_and.reduce([summed(of, size, room, within) >= count for room, count in whole])
+            total = summed(of, size, counted, within)
         members = np.bincount(of[part.there][of[part.there] >= 0], minlength=size)
         rows = np.flatnonzero(fits)
         if len(rows) > 1:
-            needed = _needed(wish, level, wanted, within)
-            rows = rows[np.lexsort([rows, total[rows], needed[rows], -members[rows]])]
+            needed = _needed(wish, level, counted, sum(wanted.counts), within)
+            ample = _ample(of, size, wanted, within)
+            rows = rows[np.lexsort([rows, total[rows], needed[rows], ~ample[rows], -members[rows]])]
         for domain in rows.tolist():
             yield Choice(level, within & (of == domain))
-    if wish.required == EVERYWHERE:
+    if wish.required == EVERYWHERE and all(int(room.sum()) >= count for room, count in whole):
         yield Choice(EVERYWHERE, within)
+
+
+def _in_pieces(wish: Wish, wanted: Wanted, within: Bool) -> list[tuple[Int, int]]:
+    """Return, by shape, the room for whole segments, and how many copies they are."""
+    if wish.segment is None:
+        return []
+    of, size = wish.tree.domain_of(wish.segment), wish.tree.size(wish.segment)
+    return [(whole_pieces(of, size, np.where(within, room, 0), wish.size), count) for room, count in wanted.pieces]
 
 
 def anchored(wish: Wish, there: Int) -> Bool:
@@ -105,16 +131,24 @@ def _fits(of: Int, size: int, wanted: Wanted, within: Bool) -> tuple[Bool, Int]:
     return fits, total
 
 
-def _needed(wish: Wish, level: int, wanted: Wanted, within: Bool) -> Int:
+def _ample(of: Int, size: int, wanted: Wanted, within: Bool) -> Bool:
+    """Return [domain]: whether there is room for what will be wanted of it later, too."""
+    if wanted.later is None:
+        return np.ones(size, np.bool_)
+    room, count = wanted.later
+    return summed(of, size, room, within) >= count
+
+
+def _needed(wish: Wish, level: int, room: Int, count: int, within: Bool) -> Int:
     """Return [domain]: how few parts of it, one level down, hold what is wanted; one where parts do not matter."""
     tree, size = wish.tree, wish.tree.size(level)
     if level + 1 > wish.bottom:
         return np.ones(size, np.int64)
     of, above = tree.domain_of(level + 1), tree.domain_of(level)
-    capacity = summed(of, tree.size(level + 1), wanted.room, within)
+    capacity = summed(of, tree.size(level + 1), room, within)
     parent = np.full(tree.size(level + 1), -1)
     parent[of[of >= 0]] = above[of >= 0]
-    return parts_needed(parent, capacity, sum(wanted.counts), size)
+    return parts_needed(parent, capacity, count, size)
 
 
 def fill(
@@ -126,6 +160,9 @@ def fill(
         return found if len(found) == request.count else None
     room = np.minimum(copies(session, policy, request), request.count)
     inside, left, picked = choice.inside, request.count, list[Int]()
+    if wish.segment is not None and choice.level < wish.segment:
+        of, size = wish.tree.domain_of(wish.segment), wish.tree.size(wish.segment)
+        room = whole_pieces(of, size, np.where(inside, room, 0), wish.size)
     if int(room[inside].sum()) < left:
         return None
     # A loop over levels, which are few; of each, one part at most is looked into.
@@ -154,11 +191,16 @@ def fill(
 def most(session: Session, part: Part, wanted: Wanted, within: Bool) -> tuple[int, str]:
     """Return how many copies the best domain of the required level takes, and say so."""
     wish, count = part.wish, sum(wanted.counts)
-    if wish is None or wish.required == EVERYWHERE:
+    if wish is None:
         return min(int(wanted.room[within].sum()), count), ""
-    of, size = wish.tree.domain_of(wish.required), wish.tree.size(wish.required)
     within = within & anchored(wish, part.there)
-    total = summed(of, size, wanted.room, within)
+    whole = _in_pieces(wish, wanted, within)
+    room = whole[0][0] if whole and len(wanted.rooms) == 1 else wanted.room
+    if wish.required == EVERYWHERE:
+        fit = min(int(room[within].sum()), count)
+        return fit, f"there is room for {fit} of {count}" if whole else ""
+    of, size = wish.tree.domain_of(wish.required), wish.tree.size(wish.required)
+    total = summed(of, size, room, within)
     level = wish.tree.levels[wish.required].name
     best = int(np.argmax(total))
     name = _name(session, wish, best)

@@ -41,7 +41,7 @@ def settle(session: Session, policy: Policy, unit: Unit, taken: Taken, when: Whe
 def keeps_together(session: Session, policy: Policy, unit: Unit, taken: Taken) -> bool:
     """Tell whether these places are in the domains that the unit requires."""
     part = parts_of(session, policy, unit)
-    return part is None or broken(part, taken.tasks, taken.nodes) is None
+    return part is None or broken(session.snapshot.tasks, part, taken.tasks, taken.nodes) is None
 
 
 def together(places: Sequence[Promised]) -> Taken:

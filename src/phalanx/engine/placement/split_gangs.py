@@ -1,15 +1,23 @@
 """Split gangs: who would not be in the domains that they require if a plan were carried out. For the check of plans."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from phalanx.engine.placement.wishes import EVERYWHERE, wish_of
+from phalanx.engine.placement.wishes import EVERYWHERE, Wish, wish_of
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.rows import distinct
 from phalanx.model.axis import Int
-from phalanx.model.gang import Gang, Subgroup, every
-from phalanx.model.snapshot import Snapshot
+from phalanx.model.gang import Gang, Subgroup, every, holders
+from phalanx.model.snapshot import Snapshot, TaskTable
+from phalanx.model.tree import NONE as NO_DOMAIN
+
+
+class _Member(NamedTuple):
+    subgroup: str
+    node: int
+    segment: int
 
 
 def split_gangs(snapshot: Snapshot, policy: Policy, tasks: Int, nodes: Int, released: Int) -> list[str]:
@@ -27,28 +35,41 @@ def split_gangs(snapshot: Snapshot, policy: Policy, tasks: Int, nodes: Int, rele
 def _kept(snapshot: Snapshot, policy: Policy, row: int, tasks: Int, nodes: Int, released: Int) -> bool:
     table, gangs = snapshot.tasks, snapshot.gangs
     gang = gangs.gangs[row]
-    running = [(name, node) for name, on in gangs.located.get(row, {}).items() for node in on]
+    running = [_Member(name, *pair) for name, on in gangs.located.get(row, {}).items() for pair in on]
     mine = np.arange(gangs.first[row], gangs.first[row] + gangs.count[row])
     stay = mine[(table.nominated[mine] >= 0) & ~np.isin(mine, tasks) & ~np.isin(mine, released)]
-    running += [(table.subgroups[task] or "", int(table.nominated[task])) for task in stay.tolist()]
-    placed = [(table.subgroups[task] or "", node) for task, node in zip(tasks.tolist(), nodes.tolist(), strict=True)]
-    parts: list[tuple[Gang | Subgroup, frozenset[str] | None]] = [(gang, None)]
+    running += _members(table, stay, table.nominated[stay])
+    placed = _members(table, tasks, nodes)
+    holder = holders(gang)
+    parts: list[tuple[Gang | Subgroup, frozenset[str]]] = [(gang, frozenset(holder))]
     parts += [(part, frozenset({part.name, *(one.name for one in every(part.children))}))
               for part in every(gang.subgroups)]  # fmt: skip
-    return all(_in_one(snapshot, policy, part, inside, placed, running) for part, inside in parts)
+    for part, inside in parts:
+        wish = wish_of(snapshot, policy, part)
+        here, there = ([one for one in members if one.subgroup in inside] for members in (placed, running))
+        if wish is None or not here:
+            continue
+        if wish.problem is not None or not _in_one(wish, wish.required, here, there):
+            return False
+        name = "" if part is gang else part.name
+        for number in {one.segment for one in here} if wish.segment is not None else ():
+            own = ([one for one in members if one.segment == number and holder[one.subgroup] == name]
+                   for members in (here, there))  # fmt: skip
+            if not _in_one(wish, wish.segment, *own):
+                return False
+    return True
 
 
-def _in_one(
-    snapshot: Snapshot, policy: Policy, of: Gang | Subgroup, inside: frozenset[str] | None,
-    placed: Sequence[tuple[str, int]], running: Sequence[tuple[str, int]],
-) -> bool:  # fmt: skip
-    wish = wish_of(snapshot, policy, of)
-    mine = [node for name, node in placed if inside is None or name in inside]
-    if wish is None or not mine or (wish.required == EVERYWHERE and wish.problem is None):
+def _members(table: TaskTable, tasks: Int, nodes: Int) -> list[_Member]:
+    return [
+        _Member(table.subgroups[task] or "", node, int(table.segment[task]))
+        for task, node in zip(tasks.tolist(), nodes.tolist(), strict=True)
+    ]
+
+
+def _in_one(wish: Wish, level: int | None, placed: Sequence[_Member], running: Sequence[_Member]) -> bool:
+    if level is None or level == EVERYWHERE or not placed:
         return True
-    if wish.problem is not None:
-        return False
-    domain = wish.tree.domain_of(wish.required)
-    new = {int(domain[node]) for node in mine}
-    old = {int(domain[node]) for name, node in running if inside is None or name in inside}
-    return -1 not in new and (new <= old if old else len(new) == 1)
+    domain = wish.tree.domain_of(level)
+    new, old = ({int(domain[one.node]) for one in members} for members in (placed, running))
+    return NO_DOMAIN not in new and (new <= old if old else len(new) == 1)

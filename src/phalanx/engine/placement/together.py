@@ -6,7 +6,7 @@ placed is placed, unless the steps run out.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from phalanx.engine.kernels.spreads import spreads
 from phalanx.engine.placement.copies import copies, fits_there, reaches
 from phalanx.engine.placement.domains import Choice, choices, fill, most, wanted_by
 from phalanx.engine.placement.find import NO_TASKS, request_of
-from phalanx.engine.placement.wishes import EVERYWHERE, Part, Wish
+from phalanx.engine.placement.segments import NO_SEGMENT, apart
+from phalanx.engine.placement.wishes import EVERYWHERE, Part, Wish, segments_as_parts
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
@@ -73,21 +74,36 @@ class _Search:
         if part.wish is not None and part.wish.problem is not None:
             self.failed = self.failed or self._lack(part, 0, part.wish.problem)
             return
+        part = self._spelled_out(part)
         groups = self._groups(part)
         requests = self._requests(distinct_shapes(self.session, part.every), part.every)
-        wanted = wanted_by(self.session, self.policy, requests) if requests else None
+        pieces = self._requests([shape for shape, _ in groups], part.tasks) if _in_segments(part) else []
+        wanted = wanted_by(self.session, self.policy, requests, pieces, part.waiting) if requests else None
         found = False
         for choice in choices(part, wanted, within) if wanted is not None else iter([Choice(EVERYWHERE, within)]):
             found = True
-            # The largest first: it has the least choice.
-            jobs = [*(self._inner(child) for child in sorted(part.children, key=lambda child: -len(child.every))),
-                    *(self._group(part.wish, choice, part.there, shape, tasks) for shape, tasks in groups)]  # fmt: skip
+            # The largest first: it has the least choice; and what whole segments leave holds the rest of one.
+            first, last = _in_turn(part)
+            jobs = [*(self._inner(child) for child in first),
+                    *(self._group(part.wish, choice, part.there, shape, tasks) for shape, tasks in groups),
+                    *(self._inner(child) for child in last)]  # fmt: skip
             yield from self._all(jobs, choice.inside)
             if self.left <= 0:
                 return
         if not found and self.failed is None and wanted is not None and not self.placed:
             fit, said = most(self.session, part, wanted, within)
             self.failed = self._lack(part, fit, said)
+
+    def _spelled_out(self, part: Part) -> Part:
+        """Return a part with a part for each segment, where copies count for each other beyond their nodes."""
+        if not _in_segments(part) or part.wish is None:
+            return part
+        shapes = distinct_shapes(self.session, part.tasks)
+        if self.policy.by_count and not any(reaches(self.session, self.policy, shape) for shape in shapes):
+            return part
+        segments = apart(self.session.snapshot.tasks, part.tasks)
+        children = (*part.children, *segments_as_parts(part.name, part.wish, segments))
+        return replace(part, tasks=part.tasks[:0], children=children)
 
     def _inner(self, part: Part) -> Job:
         return lambda within: self.part(part, within)
@@ -116,7 +132,8 @@ class _Search:
             if len(nodes) > SPREAD_NODES_MAX:
                 return
             far = len(tasks) > 1 and reaches(self.session, self.policy, shape)
-            for counts in spreads(room[nodes].tolist(), len(tasks)):
+            of = None if wish is None or wish.segment is None else wish.tree.domain_of(wish.segment)[nodes]
+            for counts in _ways(room[nodes], len(tasks), of, 1 if wish is None else wish.size):
                 where = np.repeat(nodes, counts)
                 tried = first is not None and np.array_equal(np.sort(first), where)
                 if not tried and (not far or fits_there(self.session, self.policy, request, where)):
@@ -165,7 +182,9 @@ class _Search:
         wanted = len(part.every)
         shape = int(tasks.shape[part.every[0] if wanted else self.unit.tasks[0]])
         own = int((tasks.shape[part.every] == shape).sum())
-        return Lack(shape, wanted, min(fit, max(wanted - 1, 0)), own, part=part.name, domain=said)
+        segment = None if part.segment == NO_SEGMENT else part.segment
+        fit = min(fit, max(wanted - 1, 0))
+        return Lack(shape, wanted, fit, own, part=part.name, domain=said, segment=segment)
 
     def lack(self) -> Lack:
         """Return what was lacking where nothing was found."""
@@ -176,6 +195,46 @@ class _Search:
         if self.left <= 0:
             said += f" before the search stopped after {self.tried} ways"
         return Lack(shape, count, count - 1, 1, domain=said)
+
+
+def _in_segments(part: Part) -> bool:
+    """Tell whether its own tasks are whole segments."""
+    return part.wish is not None and part.wish.segment is not None and len(part.tasks) > 0
+
+
+def _in_turn(part: Part) -> tuple[list[Part], list[Part]]:
+    """Return the parts that are placed before its own tasks, and after them."""
+    children = sorted(part.children, key=lambda child: -len(child.every))
+    size = part.wish.size if part.wish is not None and len(part.tasks) else 0
+    late = [child.segment != NO_SEGMENT and not len(child.there) and len(child.tasks) < size for child in children]
+    return [child for child, after in zip(children, late, strict=True) if not after], [
+        child for child, after in zip(children, late, strict=True) if after
+    ]
+
+
+def _ways(room: Int, count: int, of: Int | None, piece: int) -> Iterator[list[int]]:
+    """Yield every way to spread so many copies over nodes; in whole pieces per domain, where `of` says these."""
+    if of is None:
+        yield from spreads(room.tolist(), count)
+        return
+    domains = np.unique(of[of >= 0])
+    inside = [np.flatnonzero(of == domain) for domain in domains.tolist()]
+    for pieces in spreads([int(room[rows].sum()) // piece for rows in inside], count // piece):
+        counts = [0] * len(room)
+        for _ in _filled(room, [(rows, piece * many) for rows, many in zip(inside, pieces, strict=True)], counts):
+            yield list(counts)
+
+
+def _filled(room: Int, parts: list[tuple[Int, int]], counts: list[int]) -> Iterator[None]:
+    """Write every way to spread so many copies over the nodes of each part."""
+    if not parts:
+        yield
+        return
+    rows, count = parts[0]
+    for found in spreads(room[rows].tolist(), count):
+        for row, copies_there in zip(rows.tolist(), found, strict=True):
+            counts[row] = copies_there
+        yield from _filled(room, parts[1:], counts)
 
 
 def distinct_shapes(session: Session, tasks: Int) -> list[int]:

@@ -41,6 +41,8 @@ class Lack:
     #: Where they must be in one domain: the subgroup that must (empty: the gang), and how much the best one takes.
     part: str = ""
     domain: str = ""
+    #: Of a segment that must: its number.
+    segment: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,10 +56,19 @@ def wishes_of(session: Session, units: Units) -> Int:
     # A loop over the gangs with wishes.
     for row in np.flatnonzero(gangs.wishes).tolist():
         gang = gangs.gangs[row]
-        wish = (gang.topology_required, gang.topology_preferred, gang.topology)
+        wish = (gang.topology_required, gang.topology_preferred, gang.topology, gang.segments, _composed(session, row))
         of_gang[row] = numbers.setdefault(wish, len(numbers) + 1)
     found: Int = of_gang[units.gang]
     return found
+
+
+def _composed(session: Session, row: int) -> tuple[int, ...]:
+    """Return how many tasks wait in each segment of a gang; nothing where it has none."""
+    gangs = session.snapshot.gangs
+    if gangs.gangs[row].segments is None:
+        return ()
+    mine = slice(int(gangs.first[row]), int(gangs.first[row] + gangs.count[row]))
+    return tuple(np.unique(session.snapshot.tasks.segment[mine], return_counts=True)[1].tolist())
 
 
 def _alone_by_wish(session: Session, units: Units) -> Bool:

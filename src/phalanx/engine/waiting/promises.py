@@ -85,7 +85,7 @@ def _why_not(session: Session, policy: Policy, gang: int) -> str | None:
         places = Taken(unit.tasks, session.promise[unit.tasks])
         if not settle(session, policy, unit, places, When.LATER):
             part = parts_of(session, policy, unit)
-            split = None if part is None else broken(part, places.tasks, places.nodes)
+            split = None if part is None else broken(session.snapshot.tasks, part, places.tasks, places.nodes)
             session.drop_promise(unit.tasks)
             if split is not None:
                 session.rollback(start)
