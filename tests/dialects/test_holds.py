@@ -61,6 +61,7 @@ def test_another_systems_marker_holds_the_pod(kind: str, key: str, message: str)
 KNOWN = (
     "gang, minimum, maximum, subgroup, subgroup-minimum, start-timeout, expected-runtime, preemptible, "
     "topology-required, topology-preferred, subgroup-topology-required, subgroup-topology-preferred, "
+    "segment-size, segment-topology, subgroup-segment-size, subgroup-segment-topology, "
     "patience, movable, gpu-model, gpu-memory-minimum, gpu-together, "
     "gpu-fraction, gpu-memory, gpu-devices, gpu-group, gpu-ids"
 )
