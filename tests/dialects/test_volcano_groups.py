@@ -11,11 +11,15 @@ from phalanx.dialects.read import read
 from phalanx.model.events import GroupsSeen, Refused
 from phalanx.model.gang import Group, Subgroup
 from phalanx.model.reference import Reference
+from phalanx.world.world import World
 
 API = "scheduling.volcano.sh/v1beta1"
 KIND = "PodGroup.scheduling.volcano.sh"
 LATER = "not honoured by this version"
-DEFAULTS: dict[str, Any] = {"queue": "default", "priority_absent": 0, "all_in_leaves": False}
+DEFAULTS: dict[str, Any] = {
+    "queue": "default", "priority_absent": 0, "all_in_leaves": False,
+    "namespace_key": "scheduling.volcano.sh/queue-name",
+}  # fmt: skip
 
 
 def document(spec: Any, **meta: Any) -> dict[str, Any]:
@@ -110,3 +114,30 @@ def test_a_mistake_names_its_field(spec: Any, field: str, message: str) -> None:
 def test_no_group_asks_for_more_than_its_tasks_and_its_minimum_together(tasks: dict[str, int], minimum: int) -> None:
     found = group({"minMember": minimum, "minTaskMember": tasks})
     assert sum(part.minimum for part in found.subgroups) <= (found.minimum or 0)
+
+
+def test_a_group_in_the_default_queue_is_in_the_one_that_its_namespace_names() -> None:
+    """Volcano's webhook writes it into the group; where none runs, the reader does the same."""
+    key = "scheduling.volcano.sh/queue-name"
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml", "annotations": {key: "team"}}}
+    pod = {
+        "apiVersion": "v1", "kind": "Pod", "spec": {"schedulerName": "volcano", "containers": [{"name": "c"}]},
+        "metadata": {"name": "p", "namespace": "ml", "annotations": {"scheduling.k8s.io/group-name": "train"}},
+    }  # fmt: skip
+
+    def queue_of(spec: Any, *others: Any) -> tuple[str, str | None]:
+        world = World()
+        for one in (document(spec), pod, *others):
+            event = read(one, ["volcano"])
+            assert event is not None
+            world.apply(event)
+        (gang,) = world.compile(0.0).gangs.gangs
+        return gang.queue, gang.hold
+
+    team = {"apiVersion": API, "kind": "Queue", "metadata": {"name": "team"}, "spec": {}}
+    assert queue_of({}) == queue_of({"queue": "default"}) == ("default", None)
+    assert queue_of({}, namespace, team) == queue_of({"queue": "default"}, team, namespace) == ("team", None)
+    other = {**team, "metadata": {"name": "other"}}
+    assert queue_of({"queue": "other"}, namespace, team, other) == ("other", None)
+    lost = f"Namespace ml: metadata.annotations[{key}]: there is no Queue team"
+    assert queue_of({}, namespace, other) == ("team", lost)

@@ -94,6 +94,26 @@ def test_a_mistake_names_its_field(spec: Any, field: str, message: str) -> None:
     assert read(document(spec), []) == Refused(KIND, "research", f"spec.{field}", message, queue=True)
 
 
+@pytest.mark.parametrize(
+    ("path", "weights", "message"),
+    [
+        ("root/eng/dev", "1/2", "found '1/2', allowed are as many weights as volcano.sh/hierarchy has steps"),
+        ("root/eng", "1/x", "found 'x', allowed is a number above 0"),
+        ("root/eng", "1/0", "found '0', allowed is a number above 0"),
+        ("", "1/2", "found '1/2', allowed are as many weights as volcano.sh/hierarchy has steps"),
+    ],
+)
+def test_a_hierarchy_that_volcanos_webhook_refuses_is_refused_here_too(path: str, weights: str, message: str) -> None:
+    """It means nothing here: the tree is that of `spec.parent`. But who made it is told."""
+    given = {"volcano.sh/hierarchy": path, "volcano.sh/hierarchy-weights": weights}
+    one = document({})
+    one["metadata"]["annotations"] = given
+    field = "metadata.annotations[volcano.sh/hierarchy-weights]"
+    assert read(one, []) == Refused(KIND, "research", field, message, queue=True)
+    one["metadata"]["annotations"] = {"volcano.sh/hierarchy": "root/eng", "volcano.sh/hierarchy-weights": "1/0.5"}
+    assert isinstance(read(one, []), QueueSeen)
+
+
 def test_nothing_is_above_the_root() -> None:
     said = "found 'lab', allowed is none: root is above all others"
     assert read(document({"parent": "lab"}, "root"), []) == Refused(KIND, "root", "spec.parent", said, queue=True)

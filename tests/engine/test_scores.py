@@ -206,3 +206,31 @@ def test_a_task_without_gpus_stays_away_from_gpu_nodes() -> None:
 def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         ResourceFit(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        # In hundredths of binpack.weight: 700 and 137.5 of 10 are 70 and 13.75.
+        ({"cpu": 2, "memory": 3, "nvidia.com/gpu": 7, "example.com/foo": 8},
+         {"p1": {"n1": 70.0, "n2": 13.75}, "p2": {"n2": 37.5}, "p3": {"n2": 53.125}, "p4": {"n2": 17.3077}}),
+        ({"cpu": 1, "memory": 1, "nvidia.com/gpu": 23},
+         {"p1": {"n1": 75.0, "n2": 15.625}, "p2": {"n2": 37.5}, "p3": {"n2": 50.5}, "p4": {"n2": 50.0}}),
+    ],
+)  # fmt: skip
+def test_the_numbers_of_volcanos_binpack(weights: dict[str, int], expected: dict[str, dict[str, float]]) -> None:
+    """To a hundredth downwards: scores of one resource, and their mean, are whole numbers here."""
+    packing = ResourceFit("PerResource", {name: Weight(weight, "MostAllocated") for name, weight in weights.items()})
+    half = Shape((("cpu", 1500), ("pods", 1)), scored=(1500, 200 * MEBI))
+    nodes: dict[str, tuple[dict[str, int], Shape | None]] = {
+        "n1": (amounts(cpu=2, memory=4), shape(cpu=1, memory=1)), "n2": (amounts(cpu=4, memory=16, gpu=4), None),
+        "n3": (amounts(cpu=2, memory=4) | {"example.com/foo": 16}, half),
+    }  # fmt: skip
+    asks = {
+        "p1": shape(cpu=1, memory=1), "p2": half, "p3": shape(cpu=2, memory=10, gpu=2),
+        "p4": Shape((("cpu", 3000), ("example.com/foo", 3), ("memory", 4 * GIB), ("pods", 1)), scored=(3000, 4 * GIB)),
+    }  # fmt: skip
+    for pod, on in expected.items():
+        found = hundredths(packing, nodes, asks[pod])
+        for node, score in on.items():
+            assert score - 2 < found[node] <= score, (pod, node)

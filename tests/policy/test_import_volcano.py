@@ -56,7 +56,7 @@ def test_the_configuration_of_volcanos_chart_becomes_a_policy_that_names_what_di
         "gang: enablePreemptable: false: not imported",
         "conformance: pods of kube-system have other scheduler names, and only pods of the policy's names are evicted",
         "overcommit: a group is let in at once where its queue is open",
-        "drf: inside a queue priority decides, then age",
+        "drf: inside a queue priority decides, then age; user_fairness orders by users",
         "drf: enablePreemptable: false: not imported",
         "predicates: pods are never bound against their own rules; single filters cannot be switched off",
     ]
@@ -111,6 +111,51 @@ def test_actions_that_evict_and_plugins_with_an_equal_are_taken_over() -> None:
         "action shuffle: pods are moved only to make room for others: action consolidate",
         "sla: the waiting time of the whole cluster alone; the annotation of a group is not read",
         "magic: unknown plugin, no equal",
+    ]
+
+
+def test_fair_shares_of_users_are_taken_over_with_their_half_life() -> None:
+    given = {
+        "fairshare.halfLifeMinutes": "60", "fairshare.resourceKey": "cpu", "fairshare.targetQueues": "a,b",
+        "fairshare.persistState": "true",
+    }  # fmt: skip
+    loaded, said = policy(conf(gang=None, priority=None, proportion=None, nodeorder=None, fairshare=given))
+    assert [one.plugin.name for one in loaded.plugins[-3:]] == ["priority", "user_fairness", "arrival"]
+    users = loaded.plugins[-2].plugin
+    assert (users.label, users.half_life, users.resources) == ("", 3600.0, ("cpu",))
+    assert said == [
+        "fairshare: fairshare.persistState: not imported",
+        "fairshare: fairshare.targetQueues: not imported",
+    ]
+
+
+def test_every_plugin_and_argument_without_an_equal_is_named() -> None:
+    """One line each: nothing of a configuration goes in silence."""
+    rows = [
+        {"name": "drf", "enableHierarchy": True},
+        {"name": "capacity", "enableHierarchy": True, "arguments": {"ancestorReclaimLevel": 1}},
+        {"name": "tdm", "arguments": {"tdm.revocable-zone.rz1": "10:00-21:00"}},
+        {"name": "overcommit", "arguments": {"overcommit-factor": 1.5}},
+        {"name": "task-topology"}, {"name": "numaaware"}, {"name": "numa-aware", "arguments": {"weight": 10}},
+        {"name": "deviceshare", "arguments": {"deviceshare.VGPUEnable": True}},
+        {"name": "usage", "arguments": {"usage.weight": 5}},
+        {"name": "nodeorder", "arguments": {"nodeorder.weight": 1}},
+        {"name": "gang"}, {"name": "priority"},
+    ]  # fmt: skip
+    _, said = policy(json.dumps({"actions": "allocate", "tiers": [{"plugins": rows}], "configurations": []}))
+    assert said == [
+        "drf: inside a queue priority decides, then age; user_fairness orders by users",
+        "drf: enableHierarchy: the tree is that of spec.parent of Queues; volcano.sh/hierarchy is not read",
+        "capacity: ancestorReclaimLevel: not imported",
+        "tdm: no equal",
+        "overcommit: a group is let in at once where its queue is open",
+        "task-topology: no equal; pod affinity among the pods of a task is honoured",
+        "numaaware: numa_nodes",
+        "numa-aware: numa_nodes",
+        "deviceshare: deviceshare.VGPUEnable: not imported",
+        "usage: no equal: what pods request counts, and not what they use",
+        "nodeorder: nodeorder.weight: not imported",
+        "configurations: not imported",
     ]
 
 

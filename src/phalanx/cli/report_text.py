@@ -39,7 +39,7 @@ def report_text(scenario: str, found: Report) -> str:
         lines.append(_row("evictions", f"{counted(found.evictions, 'pod')}, for others or because a gang was broken"))
     if found.interruptions:
         lines.append(_row("work lost", f"{counted(found.interruptions, 'time')}, as a gang was no longer whole"))
-    lines += _queues(found, what) + _over_time(found, what) + _never(found)
+    lines += _queues(found, what) + _users(found, what) + _over_time(found, what) + _never(found)
     return "\n".join(lines) + "\n"
 
 
@@ -87,13 +87,31 @@ def _queues(found: Report, what: str) -> list[str]:
     return ["", f"  {resource} by queue, on average over the time", *lines]
 
 
+def _users(found: Report, what: str) -> list[str]:
+    """Return a line per user, those that had most first; none where the policy does not look at users."""
+    resource, several = (what if found.device.capacity else "cpu"), len({one.queue for one in found.users}) > 1
+    lines = []
+    most = sorted(found.users, key=lambda one: -(one.device if found.device.capacity else one.cpu))
+    for one in most[:_QUEUES_MAX]:
+        told = [f"{one.device if found.device.capacity else one.cpu:.1f} held", f"{one.started} of {one.gangs} started"]
+        told += [] if one.waiting is None else [f"waiting p50 {written(one.waiting.p50)}"]
+        told += [f"in {safe(one.queue)}"] if several else []
+        lines.append(_row(_short(safe(one.user) or "(no label)"), ", ".join(told)))
+    more = len(found.users) - _QUEUES_MAX
+    lines += [_row("", f"and {counted(more, 'more user')}")] if more > 0 else []
+    return ["", f"  {resource} by user, on average over the time", *lines] if lines else []
+
+
 def _several(found: Report) -> bool:
     return len(found.queues) > 1 or any(queue.device.share is not None for queue in found.queues)
 
 
 def _name(queue: QueueRun) -> str:
     """Return the name of a queue under its parents, no longer than a label."""
-    name = "  " * min(queue.depth, _DEPTH_MAX) + safe(queue.queue)
+    return _short("  " * min(queue.depth, _DEPTH_MAX) + safe(queue.queue))
+
+
+def _short(name: str) -> str:
     return name if len(name) < _LABEL else f"{name[: _LABEL - 2]}…"
 
 

@@ -30,7 +30,7 @@ from phalanx.model.axis import Bool, Float, Int
 from phalanx.model.plan import Reason
 from phalanx.model.sharing import Sharing
 from phalanx.model.snapshot import Snapshot
-from phalanx.model.usage import Memory
+from phalanx.model.usage import ByUser, Memory
 
 #: The room of a yes/no filter where the answer is yes. Small enough that sums over all nodes cannot wrap.
 UNLIMITED = 2**31
@@ -97,6 +97,10 @@ class Plugin:
 
     def sharing(self) -> Sharing | None:
         """Return how parts are put on devices, if it is this plugin that decides it."""
+        return None
+
+    def by_user(self) -> ByUser | None:
+        """Return whose use is to be remembered inside queues, for `Snapshot.users`; None: nobody's."""
         return None
 
     def hears_refusal(self, session: Session, units: Units) -> Bool:

@@ -9,6 +9,7 @@ from phalanx.model.charges import Charges
 from phalanx.model.device import DEVICE_RESOURCES
 from phalanx.model.sharing import Sharing
 from phalanx.model.tree import Level
+from phalanx.model.usage import ByUser
 
 #: Actions that evict for a waiting gang.
 TAKING = frozenset({"consolidate", "reclaim", "preempt"})
@@ -100,6 +101,11 @@ class Policy:
     def sharing(self) -> Sharing | None:
         """Return how parts are put on devices; None: no plugin says so, and no pod that asks for a part is placed."""
         return next((said for one in self.plugins if (said := one.plugin.sharing()) is not None), None)
+
+    @property
+    def by_user(self) -> ByUser | None:
+        """Return whose use is remembered inside queues; None: no plugin asks."""
+        return next((said for one in self.plugins if (said := one.plugin.by_user()) is not None), None)
 
     @property
     def layers(self) -> tuple[str, ...]:

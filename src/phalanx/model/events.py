@@ -53,6 +53,7 @@ class NamespaceSeen:
 
     name: str
     labels: Mapping[str, str]
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,6 +140,8 @@ class Group:
     queue: str | None = None
     #: The object's field that names the queue, for messages alone.
     queue_field: str = field(default="", compare=False)
+    #: The annotation by which its namespace may name another queue, since the object names none of its own choice.
+    namespace_key: str = ""
     #: A tree; empty: it has none.
     subgroups: tuple[Subgroup, ...] = ()
     #: Every pod must be in a leaf of the tree; otherwise who is in none counts to the minimum alone.

@@ -21,6 +21,7 @@ from phalanx.model.sharing import SharedTable
 from phalanx.model.task import Hold, Shape
 from phalanx.model.topology import Domains, domains
 from phalanx.model.tree import USUAL, Level, Tree, tree_of
+from phalanx.model.usage import UserTable
 from phalanx.model.volume import TaskVolumes, VolumeTable
 
 
@@ -119,6 +120,8 @@ class GangTable:
     irregular: Bool
     #: Row of its queue; -1 where it has none, and then it is held.
     queue: Int
+    #: Row of whose it is in the table of users; -1: nobody asks, or it is in no queue.
+    user: Int
     preemptible: Bool
     #: Seconds from its creation during which it lets others of its queue pass; 0 where it does not.
     patience: Float
@@ -205,6 +208,8 @@ class Snapshot:
     running: RunningTable
     #: Seconds after which a gang that did not come together steps back.
     wave_deadline: float = WAVE_DEADLINE
+    #: Users inside queues; None: nobody looks at them.
+    users: UserTable | None = None
     #: The devices that several tasks may share; None: nobody asks for a part of one.
     shared: SharedTable | None = None
     #: What is known of volumes; None: nobody mounts any.

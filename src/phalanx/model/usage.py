@@ -1,10 +1,14 @@
-"""What a policy remembers of the past: over which window, and how fast it fades."""
+"""What a policy remembers of the past: over which window, and how fast it fades; of queues, and of users in them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from phalanx.model.axis import Float, Int
 from phalanx.model.duration import Seconds
 
 _WEEK = Seconds(7 * 86_400.0)
+#: After so many half-lives use is forgotten: less than half a hundredth of it would count.
+_HALF_LIVES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +23,41 @@ class Memory:
             raise ValueError(f"window: found {self.window:g} s, allowed is 1m to 366d")
         if self.half_life is not None and not 60 <= self.half_life <= 366 * 86_400:
             raise ValueError(f"halfLife: found {self.half_life:g} s, allowed is 1m to 366d")
+
+
+@dataclass(frozen=True, slots=True)
+class ByUser:
+    """Use of each user of a queue is remembered. A user is who has the same value of a label, or of the namespace."""
+
+    #: Empty: the namespace.
+    label: str
+    half_life: Seconds
+    resources: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not 60 <= self.half_life <= 30 * 86_400:
+            raise ValueError(f"halfLife: found {self.half_life:g} s, allowed is 1m to 30d")
+
+    @property
+    def memory(self) -> Memory:
+        """Return how it is remembered."""
+        return Memory(Seconds(self.half_life * _HALF_LIVES), self.half_life)
+
+    def name(self, namespace: str, labels: Mapping[str, str]) -> str:
+        """Return whose a pod is. Those without the label are one user, whose name is empty."""
+        return labels.get(self.label, "") if self.label else namespace
+
+
+@dataclass(frozen=True, slots=True)
+class UserTable:
+    """Every user of whom something is known, one row each, sorted by (queue, user)."""
+
+    users: tuple[tuple[str, str], ...]
+    row: Mapping[tuple[str, str], int]
+    resources: tuple[str, ...]
+    #: [resource]: what ready nodes have.
+    total: Int
+    #: [user, resource]: what its pods have on nodes or on their way there.
+    has: Int
+    #: [user, resource]: the part of the cluster that it used over the past, faded.
+    used: Float

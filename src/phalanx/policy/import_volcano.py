@@ -31,7 +31,7 @@ _ALWAYS = {
 }
 _NO_EQUAL = {
     "overcommit": "a group is let in at once where its queue is open",
-    "drf": "inside a queue priority decides, then age",
+    "drf": "inside a queue priority decides, then age; user_fairness orders by users",
     "tdm": "no equal",
     "cdp": "preemptMinRuntime and reclaimMinRuntime of Phalanx's own Queue protect for a while after the start",
     "task-topology": "no equal; pod affinity among the pods of a task is honoured",
@@ -48,6 +48,16 @@ _NODEORDER = {
     "nodeaffinity.weight": ("node_affinity", 2), "podaffinity.weight": ("pod_affinity", 2),
     "balancedresource.weight": ("balanced_allocation", 1), "tainttoleration.weight": ("taints", 3),
     "imagelocality.weight": ("image_locality", 1), "podtopologyspread.weight": ("topology_spread", 2),
+}  # fmt: skip
+
+
+#: Plugin -> the arguments that are taken over; of these alone, the others are named.
+_TAKEN: Mapping[str, Collection[str]] = {
+    "nodeorder": {*_NODEORDER, "leastrequested.weight", "mostrequested.weight"},
+    "sla": {"sla-waiting-time"},
+    "deviceshare": {"deviceshare.SchedulePolicy", "deviceshare.ScheduleWeight"},
+    "fairshare": {"fairshare.resourceKey", "fairshare.halfLifeMinutes"},
+    "proportion": (), "capacity": (), "gang": (), "priority": (),
 }  # fmt: skip
 
 
@@ -139,7 +149,7 @@ class _Importing:
         absent: Arguments = dict.fromkeys([*_NODEORDER, "leastrequested.weight"], 0)
         self._nodeorder(given.get("nodeorder", absent))
         takes: dict[str, Callable[[Arguments], None]] = {
-            "binpack": self._binpack, "sla": self._sla, "deviceshare": self._deviceshare,
+            "binpack": self._binpack, "sla": self._sla, "deviceshare": self._deviceshare, "fairshare": self._fairshare,
         }  # fmt: skip
         for name, take in takes.items():
             if name in given:
@@ -158,6 +168,13 @@ class _Importing:
         name = row["name"]
         if name not in known:
             self.say(f"{name}: {_ALWAYS.get(name) or _NO_EQUAL.get(name) or 'unknown plugin, no equal'}")
+        arguments = row.get("arguments")
+        for key in sorted(map(str, arguments.keys() - _TAKEN[name] if name in _TAKEN and arguments else ())):
+            self.say(f"{name}: {key}: not imported")
+        if name == "drf" and row.get("enableHierarchy") is True:
+            self.say(
+                "drf: enableHierarchy: the tree is that of spec.parent of Queues; volcano.sh/hierarchy is not read"
+            )
         for key in sorted(row.keys() - {"name", "arguments"}):
             # The tree of queues is always there; of the others true is what is left out.
             if row[key] is not True:
@@ -202,6 +219,17 @@ class _Importing:
         weight = arguments.get("deviceshare.ScheduleWeight")
         if weight is not None:
             self.rows["shared_devices"]["weight"] = self._weight("deviceshare", "deviceshare.ScheduleWeight", weight)
+
+    def _fairshare(self, arguments: Arguments) -> None:
+        """Users are namespaces there, and so they are here unless a label is named."""
+        minutes = self._weight(
+            "fairshare", "fairshare.halfLifeMinutes", arguments.get("fairshare.halfLifeMinutes", 240)
+        )
+        resource = str(arguments.get("fairshare.resourceKey") or "nvidia.com/gpu")
+        last = self.rows.pop("arrival")
+        given = {"halfLife": f"{minutes or 240}m", "resources": [resource]}
+        self.rows["user_fairness"] = {"name": "user_fairness", "arguments": given}
+        self.rows["arrival"] = last
 
     def _weight(self, plugin: str, key: str, value: object) -> int:
         try:

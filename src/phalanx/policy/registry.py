@@ -39,6 +39,7 @@ from phalanx.engine.plugins.shared_devices import SharedDevices
 from phalanx.engine.plugins.static_volumes import StaticVolumes
 from phalanx.engine.plugins.taints import Taints
 from phalanx.engine.plugins.topology_spread import TopologySpread
+from phalanx.engine.plugins.user_fairness import UserFairness
 from phalanx.engine.plugins.volume_binding import VolumeBinding
 from phalanx.engine.plugins.volume_conflicts import VolumeConflicts
 from phalanx.engine.plugins.volume_limits import VolumeLimits
@@ -59,7 +60,7 @@ _BUILT_IN: tuple[type[Plugin], ...] = (
     TopologySpread, VolumeBinding, StaticVolumes, VolumeConflicts, VolumeLimits, HostPorts, ResourceFit,
     MixedDevices, SharedDevices, NumaNodes, LinkedDevices,
     ScarceResources, BalancedAllocation, ImageLocality, Closeness, Ageing, Gang, Quota,
-    Fairness, Patience, Priority, Arrival,
+    Fairness, Patience, Priority, UserFairness, Arrival,
 )  # fmt: skip
 
 PLUGINS: Mapping[str, type[Plugin]] = {plugin.name: plugin for plugin in _BUILT_IN}

@@ -11,11 +11,13 @@ from phalanx.model.node import Node
 from phalanx.model.outcome import Bound, Result
 from phalanx.model.plan import Evict, Plan
 from phalanx.model.task import State, Task
+from phalanx.model.usage import ByUser
 from phalanx.sim.agenda import Agenda
 from phalanx.sim.life import Life, enough, life_key
 from phalanx.sim.meter import Meter
 from phalanx.sim.queue_meter import QueueMeter
 from phalanx.sim.timeline import Arrive, Fail, Planned, Return, Scale, Timeline, Withdraw
+from phalanx.sim.user_report import user_key
 from phalanx.world.views import task_of, tasks_of, tasks_on
 from phalanx.world.world import World
 
@@ -46,11 +48,16 @@ Happening = Planned | End | Leave | Wake
 class Cluster:
     """Everything that a real cluster would do by itself."""
 
-    def __init__(self, world: World, agenda: Agenda[Happening], timeline: Timeline) -> None:
+    def __init__(
+        self, world: World, agenda: Agenda[Happening], timeline: Timeline, by_user: ByUser | None = None
+    ) -> None:
         self.world = world
         self.lives: dict[str, Life] = {}
         self.meter = Meter(timeline.nodes)
         self.queues = QueueMeter(self.meter.device)
+        #: The same of users inside queues; nothing where the policy does not look at them.
+        self.users = QueueMeter(self.meter.device)
+        self._by_user = by_user
         self._agenda = agenda
         self._runtimes = timeline.runtimes
         self._nodes = {node.name: node for node in timeline.nodes}
@@ -103,6 +110,7 @@ class Cluster:
                 self._settle(key, life, now)
             else:
                 self.queues.put(key, None, ())
+                self.users.put(key, None, ())
                 life.note(now)
                 if life.lost and life.working:
                     life.stop()
@@ -110,6 +118,7 @@ class Cluster:
         self._touched.clear()
         self.meter.note(now)
         self.queues.note(now)
+        self.users.note(now)
 
     def _arrive(self, task: Task) -> bool:
         key = life_key(task)
@@ -192,6 +201,9 @@ class Cluster:
         running = [task for task in tasks if task.uid in life.running]
         life.queue = gang.queue if gang else None
         self.queues.put(key, life.queue, running)
+        if self._by_user is not None and life.queue is not None:
+            life.user = life.user if life.user is not None else self._by_user.name(tasks[0].namespace, life.labels)
+            self.users.put(key, user_key(life.queue, life.user), running)
         life.note(now, sum(dict(task.shape.requests).get(self.meter.device, 0) for task in running))
         whole = enough(gang, running)
         if whole == life.working:

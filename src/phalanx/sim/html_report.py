@@ -15,6 +15,7 @@ POINTS = 504
 #: Queues with a colour of their own; the others are drawn together in the last colour.
 _COLOURS = 6
 _REASONS_MAX = 20
+_USERS_MAX = 100
 _NAMES_WIDTH = 60
 #: In the place of a number that there is not.
 _NOTHING = "none"
@@ -32,7 +33,7 @@ def html_report(scenario: str, found: Report) -> str:
     parts = [_tiles(found, what)]
     if found.end > 0:
         parts += [_use(found, what), *_queue_charts(found, what)]
-    parts += [_waiting(found, what), _never(found)]
+    parts += [_waiting(found, what), _by_user(found, what), _never(found)]
     return page(scenario, subtitle, "".join(parts))
 
 
@@ -160,6 +161,22 @@ def _waiting(found: Report, what: str) -> str:
     rows.append(["all", *everybody, f"{found.device.held * found.device.capacity:.1f}", ""])
     note = "From the moment a gang had enough members to the first start of its work, over the gangs that started."
     return f"<section><h2>Waiting times</h2><p>{note}</p>{table_html(head, rows)}</section>\n"
+
+
+def _by_user(found: Report, what: str) -> str:
+    if not found.users:
+        return ""
+    head = ["queue", "user", "gangs", "started", "finished", "mean wait", "p50", "p99", f"{what}, mean", "cpu, mean"]
+    rows = [
+        [
+            one.queue, one.user or "(no label)", f"{one.gangs:,}", f"{one.started:,}", f"{one.finished:,}",
+            *_waits(one.waiting), f"{one.device:.1f}", f"{one.cpu:.1f}",
+        ]
+        for one in found.users[:_USERS_MAX]
+    ]  # fmt: skip
+    more = len(found.users) - _USERS_MAX
+    rest = f"<p>and {more:,} more users, in the JSON</p>" if more > 0 else ""
+    return f"<section><h2>Users</h2>{table_html(head, rows)}{rest}</section>\n"
 
 
 def _waits(waited: Waiting | None) -> list[str]:

@@ -21,6 +21,8 @@ class Life:
     runtime: float | None
     #: The name of its queue, whether or not there is such a queue; None for others' pods.
     queue: str | None = None
+    #: Whose it is inside its queue; None: the policy does not look at users.
+    user: str | None = None
     #: Those of its first pod.
     priority: int = 0
     labels: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -14,6 +14,7 @@ from phalanx.sim.queue_report import QueueRun, Waiting, queue_reports, waiting
 from phalanx.sim.simulator import Simulator
 from phalanx.sim.steps import Steps
 from phalanx.sim.telling import short
+from phalanx.sim.user_report import UserRun, user_reports
 from phalanx.world.views import nodes_of
 
 #: Points of the line over time: as wide as a terminal of 80 columns allows.
@@ -74,6 +75,8 @@ class Report:
     working_over_time: tuple[float, ...]
     #: Children behind their parent. Without any Queue object: `default` alone.
     queues: tuple[QueueRun, ...]
+    #: Where the policy looks at users inside queues.
+    users: tuple[UserRun, ...]
 
     def json(self) -> dict[str, Any]:
         """Return the report as plain values."""
@@ -116,6 +119,7 @@ def report(simulator: Simulator, *, interrupted: bool = False, points: int = POI
         held_over_time=_over_time(times, end, columns["device_held"], columns["device_capacity"], points),
         working_over_time=_over_time(times, end, columns["device_working"], columns["device_capacity"], points),
         queues=queue_reports(simulator.cluster.queues, lives, end, points),
+        users=user_reports(simulator.cluster.users, lives, end),
     )
 
 

@@ -43,7 +43,7 @@ class Simulator:
         self.world = World(policy.label_keys, policy.devices)
         self._loop = Loop(self.world, policy)
         self._agenda = Agenda[Happening]()
-        self.cluster = Cluster(self.world, self._agenda, timeline)
+        self.cluster = Cluster(self.world, self._agenda, timeline, policy.by_user)
         self._interval = interval
         self._next_cycle = 0.0
         self._wake_at = FOREVER

@@ -39,7 +39,9 @@ class Descriptions:
     """
 
     def __init__(self, tasks: Mapping[str, Task], links: Links) -> None:
+        #: The labels of namespaces, and the annotations of those that have some.
         self.namespaces: dict[str, Mapping[str, str]] = {}
+        self._annotations: dict[str, Mapping[str, str]] = {}
         #: Objects set aside.
         self.refused: dict[Reference, Refused] = {}
         #: Objects that describe groups.
@@ -80,10 +82,10 @@ class Descriptions:
     ) -> set[str]:
         """Take in an object on which it depends what nodes and the pods there are to others; return those nodes."""
         match event:
-            case NamespaceSeen(name, labels):
-                return set(self._set_namespace(name, labels))
+            case NamespaceSeen(name, labels, annotations):
+                return set(self._set_namespace(name, labels, annotations))
             case NamespaceGone(name):
-                return set(self._set_namespace(name, None))
+                return set(self._set_namespace(name, None, {}))
             case DomainSeen() | DomainGone():
                 self.read(event.object)
                 return self.domains.apply(event)
@@ -91,10 +93,15 @@ class Descriptions:
                 self.read(event.object)
                 return self._set_storage(event)
 
-    def _set_namespace(self, name: str, labels: Mapping[str, str] | None) -> Iterator[str]:
-        """Take in the labels of a namespace; yield the nodes on which pods look at namespaces by label."""
-        if self.namespaces.get(name) == labels:
+    def _set_namespace(
+        self, name: str, labels: Mapping[str, str] | None, annotations: Mapping[str, str]
+    ) -> Iterator[str]:
+        """Take in what a namespace says; yield the nodes on which pods look at namespaces by label."""
+        if self.namespaces.get(name) == labels and self._annotations.get(name, {}) == annotations:
             return
+        self._annotations.pop(name, None)
+        if annotations:
+            self._annotations[name] = annotations
         if labels is None:
             self.namespaces.pop(name, None)
         else:
@@ -105,7 +112,7 @@ class Descriptions:
                 self._changed.add(gang_key(task))
                 for node in {task.node, task.nominated} - {None}:
                     yield node or ""
-        # A namespace's labels name the default queue of its pods.
+        # A namespace names the default queue of its pods.
         self._changed.update(gang_key(task) for task in self.tasks_in(name) if task.ours)
 
     def apply(self, event: OfGangs) -> None:
@@ -135,7 +142,7 @@ class Descriptions:
         first = unfinished[0]
         group, objection = look_up(unfinished, self.groups, self.refused, self.classes)
         labels = self.namespaces.get(first.namespace, {})
-        said = said_by(first, labels, group)
+        said = said_by(first, labels, group, self._annotations.get(first.namespace, {}))
         gang = assemble(key, unfinished, said.queue, group)
         hold = objection or gang.hold or slip(said, labels) or queues.objection(said)
         if hold is None and not any(task.state in THERE for task in unfinished):

@@ -20,10 +20,11 @@ from phalanx.world.ranks import NO_SEGMENT
 
 
 class Kept(NamedTuple):
-    """A piece with what is numbered in it: its queue, and the shape of each task."""
+    """A piece with what is numbered in it: its queue, whose it is, and the shape of each task."""
 
     piece: Piece
     queue: int
+    user: int
     shapes: tuple[int, ...]
 
 
@@ -47,6 +48,7 @@ class Columns:
     present: Int
     irregular: Bool
     queue: Int
+    user: Int
     preemptible: Bool
     patience: Float
     evicts: Bool
@@ -84,7 +86,7 @@ class Columns:
 
 _OF_GANGS = (
     "keys", "gangs", "count", "minimum", "maximum", "priority", "created", "start_timeout", "running", "present",
-    "irregular", "queue", "preemptible", "patience", "evicts", "wishes", "expected_runtime",
+    "irregular", "queue", "user", "preemptible", "patience", "evicts", "wishes", "expected_runtime",
 )  # fmt: skip
 _OF_TASKS = ("tasks", "uids", "names", "subgroups", "rank", "segment", "shape", "task_created", "nominated", "held")
 
@@ -107,6 +109,7 @@ def columns_of(kept: Sequence[Kept]) -> Columns:
         present=np.array([piece.present for piece in pieces], np.int64),
         irregular=np.array([piece.irregular for piece in pieces], np.bool_),
         queue=np.array([one.queue for one in kept], np.int64),
+        user=np.array([one.user for one in kept], np.int64),
         preemptible=np.array([gang.preemptible for gang in gangs], np.bool_),
         patience=np.array([gang.patience or 0.0 for gang in gangs], np.float64),
         evicts=np.array([gang.evicts for gang in gangs], np.bool_),

@@ -2,6 +2,8 @@
 
 from bisect import bisect_left
 from collections.abc import Mapping
+from operator import is_
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +17,8 @@ from phalanx.model.volume import TaskVolumes
 from phalanx.world.gang_columns import Columns, Kept, columns_of
 from phalanx.world.gangs import Piece
 
+_Rows: TypeAlias = Mapping[str, int]
+UserKey: TypeAlias = tuple[str, str]
 Tables = tuple[GangTable, TaskTable, tuple[Shape, ...]]
 #: When more than one gang in so many changed, or more than so many, all columns are built again: cheaper than the cuts.
 _FEW = 4
@@ -33,6 +37,8 @@ class GangRows:
         self._shapes_max = 1024
         #: Names of queues by number; 0: in none.
         self._queues: dict[str, int] = {"": 0}
+        #: The same of users.
+        self._users: dict[UserKey | None, int] = {None: 0}
         #: Gangs of which members run already in subgroups: few, so they are looked up each time.
         self._inside: dict[str, Mapping[str, int]] = {}
         #: The same of gangs whose waiting tasks mount claims.
@@ -41,9 +47,9 @@ class GangRows:
         self._located: dict[str, Mapping[str, tuple[tuple[str, int], ...]]] = {}
         self._columns: Columns | None = None
         self._changed: set[str] = set()
-        self._last: tuple[Axis, Mapping[str, int], Mapping[str, int], Tables] | None = None
+        self._last: tuple[Axis, tuple[_Rows, _Rows, Mapping[UserKey, int]], Tables] | None = None
 
-    def put(self, key: str, piece: Piece | None, queue: str | None = None) -> None:
+    def put(self, key: str, piece: Piece | None, queue: str | None = None, user: UserKey | None = None) -> None:
         """Replace the piece of one gang, which is in this queue; None: in none, and then it is held."""
         if piece is None and key not in self._kept:
             return
@@ -58,7 +64,8 @@ class GangRows:
         if len(self._shapes) > self._shapes_max:
             self._forget()
         numbers = tuple(self._number(shape) for shape in piece.shapes)
-        self._kept[key] = Kept(piece, self._queues.setdefault(queue or "", len(self._queues)), numbers)
+        in_queue = self._queues.setdefault(queue or "", len(self._queues))
+        self._kept[key] = Kept(piece, in_queue, self._users.setdefault(user, len(self._users)), numbers)
         if piece.running_in:
             self._inside[key] = piece.running_in
         if piece.volumes:
@@ -67,19 +74,21 @@ class GangRows:
             self._located[key] = piece.located
 
     def tables(
-        self, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int], since: Mapping[str, float]
-    ) -> Tables:
+        self, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int], user_row: Mapping[UserKey, int],
+        since: Mapping[str, float],
+    ) -> Tables:  # fmt: skip
         """Return the tables, rows sorted by gang key. `since`: when each nomination began, by uid."""
-        last = self._last
-        if last and not self._changed and last[0] == axis and last[1] is node_row and last[2] is queue_row:
-            return last[3]
+        last, basis = self._last, (node_row, queue_row, user_row)
+        if last and not self._changed and last[0] == axis and all(map(is_, last[1], basis)):
+            return last[2]
         columns = self._columns = self._refreshed()
         self._changed = set()
         shape_of_task, shapes = self._renumber(columns.shape)
         rows = np.array([queue_row.get(name, -1) for name in self._queues], np.int64)
+        users = np.array([-1 if name is None else user_row.get(name, -1) for name in self._users], np.int64)
         tasks = _tasks(columns, shape_of_task, node_row, since, self._volumes(columns))
-        tables = self._gangs(columns, rows[columns.queue], node_row), tasks, shapes
-        self._last = (axis, node_row, queue_row, tables)
+        tables = self._gangs(columns, rows[columns.queue], users[columns.user], node_row), tasks, shapes
+        self._last = (axis, basis, tables)
         return tables
 
     def _volumes(self, columns: Columns) -> dict[int, TaskVolumes]:
@@ -129,13 +138,14 @@ class GangRows:
         rank[order] = np.arange(len(order))
         return rank[numbers], tuple(self._shapes[number] for number in order.tolist())
 
-    def _gangs(self, columns: Columns, queue: Int, node_row: Mapping[str, int]) -> GangTable:
+    def _gangs(self, columns: Columns, queue: Int, user: Int, node_row: Mapping[str, int]) -> GangTable:
         return GangTable(
             gangs=columns.tuple_of("gangs"), first=np.cumsum(columns.count) - columns.count, count=columns.count,
             minimum=columns.minimum, maximum=columns.maximum, priority=columns.priority, created=columns.created,
             start_timeout=columns.start_timeout, running=columns.running, present=columns.present,
-            irregular=columns.irregular, queue=queue, preemptible=columns.preemptible, patience=columns.patience,
-            evicts=columns.evicts, expected_runtime=columns.expected_runtime, wishes=columns.wishes,
+            irregular=columns.irregular, queue=queue, user=user, preemptible=columns.preemptible,
+            patience=columns.patience, evicts=columns.evicts, expected_runtime=columns.expected_runtime,
+            wishes=columns.wishes,
             running_in={bisect_left(columns.keys, key): self._inside[key] for key in sorted(self._inside)},
             located={
                 bisect_left(columns.keys, key): {

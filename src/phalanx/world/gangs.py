@@ -89,7 +89,7 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         minimum=(said.minimum if group is None else group.minimum) or 1,
         maximum=said.maximum,
         subgroups=(group.subgroups if group else ()) or _subgroups(by_age),
-        queue=(group.queue if group else None) or queue,
+        queue=(group.queue if group and not group.namespace_key else None) or queue,
         priority=_priority(members, group),
         created=group.created if group and group.created is not None else by_age[0].created,
         start_timeout=said.start_timeout,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from phalanx.model.gang import Group
-from phalanx.model.keys import QUEUE, label, mistaken
+from phalanx.model.keys import QUEUE, annotation, label, mistaken
 from phalanx.model.queue import DEFAULT_QUEUE
 from phalanx.model.task import Task
 from phalanx.world.queue_tree import Tree
@@ -37,11 +37,16 @@ class Said(NamedTuple):
     namespace: str
 
 
-def said_by(task: Task, labels: Mapping[str, str], group: Group | None = None) -> Said:
+def said_by(
+    task: Task, labels: Mapping[str, str], group: Group | None = None, annotations: Mapping[str, str] | None = None
+) -> Said:
     """Return the queue of a task's gang: its object's, else the pods', else their namespace's, else `default`.
 
-    `group`: what its object says of the gang. `labels`: the namespace's.
+    `group`: what its object says of the gang. `labels`, `annotations`: the namespace's.
     """
+    key = group.namespace_key if group is not None else ""
+    if key and annotations and annotations.get(key):
+        return Said(annotations[key], f"Namespace {task.namespace}: {annotation(key)}", task.namespace)
     if group is not None and group.queue and task.membership is not None:
         return Said(group.queue, f"{task.membership.owner}: {group.queue_field}", task.namespace)
     if task.queue is not None:

@@ -18,6 +18,7 @@ from phalanx.world.node_rows import NodeRows
 from phalanx.world.nominations import Nominations
 from phalanx.world.rests import Rests
 from phalanx.world.running_rows import RunningRows
+from phalanx.world.users import NOBODY
 from phalanx.world.volume_rows import VolumeRows
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ class Rows:
             return [world.tasks[uid] for uid in world.on_node.get(node, {})]
 
         queues = world.queues.compile(now, axis, nodes, tasks_on)
-        gangs, tasks, shapes = self._gangs.tables(axis, nodes.row, queues.row, self._nominations.since)
+        users = world.users.compile(now, axis, nodes)
+        user_row = NOBODY if users is None else users.row
+        gangs, tasks, shapes = self._gangs.tables(axis, nodes.row, queues.row, user_row, self._nominations.since)
         world.queues.waiting = gangs
         running, shapes = self.running.table(now, axis, nodes.row, queues, shapes, world.budgets)
         occupancy, shapes = self.nodes.occupancy.table(nodes.names, shapes)
@@ -89,6 +92,7 @@ class Rows:
             topologies={name: seen.levels for name, seen in sorted(world.said.topologies.items())},
             derived=self._handed_on(self._amounts[0][0], nodes.names, nodes.labels, nodes.taint_sets, nodes.taint_set),
             lost_devices=lost,
+            users=users,
             islands=self.nodes.islands.tables(world, nodes, axis, self._amounts[0][0], running, tasks),
         )  # fmt: skip
 
@@ -146,16 +150,19 @@ class Rows:
         gang, said = world.said.gang(key, unfinished or moved, world.queues) if unfinished or moved else (None, None)
         if gang is None or not unfinished:
             world.queues.put(key, said, gang, moved)
+            world.users.put(key, None, ())
             self._gangs.put(key, None)
             self.running.drop(key)
             return
         gang = self._rests.laid_on(gang)
         # What is kept for those who are moved is theirs, wherever they are.
         queue = world.queues.put(key, said, gang, [*unfinished, *moved])
+        user = world.users.put(key, queue, [*unfinished, *moved])
         members = [world.tasks[uid] for uid in world.members[key]]
         if any(task.mounts for task in members):
             members = [world.volumes.held(task) for task in members]
-        self._gangs.put(key, piece_of(gang, members, moved, partial(self.shape_of, world), world.volumes.of), queue)
+        piece = piece_of(gang, members, moved, partial(self.shape_of, world), world.volumes.of)
+        self._gangs.put(key, piece, queue, user)
         here = [(task, self.shape_of(world, task)) for task in unfinished if task.state in THERE]
         self.running.put(gang, here, members, queue, moved=len(moved))
 

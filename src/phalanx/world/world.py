@@ -32,7 +32,7 @@ from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release
 from phalanx.model.reference import Reference
 from phalanx.model.snapshot import WAVE_DEADLINE, Snapshot
 from phalanx.model.task import Shape, State, Task
-from phalanx.model.usage import Memory
+from phalanx.model.usage import ByUser, Memory
 from phalanx.world.assumptions import Assumptions
 from phalanx.world.budgets import Budgets
 from phalanx.world.descriptions import Descriptions
@@ -46,6 +46,7 @@ from phalanx.world.queues import Queues
 from phalanx.world.rests import Rest, Rests
 from phalanx.world.rows import FINISHED, Rows, stuck_at
 from phalanx.world.sharing import Sharings
+from phalanx.world.users import Users
 
 
 class World:
@@ -59,7 +60,7 @@ class World:
         self.resources, self.reservations = links.resources, links.reservations
         self.said = said = Descriptions(self.tasks, links)
         self.namespaces, self.refused, self.groups = said.namespaces, said.refused, said.groups
-        self.queues, self.budgets, self.sharings = Queues(), Budgets(), Sharings()
+        self.queues, self.budgets, self.sharings, self.users = Queues(), Budgets(), Sharings(), Users()
         self._nodes = Nodes(self.resources, self.sharings)
         self.nodes = self._nodes.known
         self.volumes = Volumes(links.storage, self.refused)
@@ -106,6 +107,7 @@ class World:
         """Charge a plan before it is carried out. News: promises given up; places taken, for who wants to be near."""
         news = self._news
         self.queues.assume(self.tasks[step.uid] for step in plan.binds)
+        self.users.assume(self.tasks[step.uid] for step in plan.binds)
         for step in plan.acts:
             if isinstance(step, Bind):
                 self.links.storage.assume(step)
@@ -187,6 +189,11 @@ class World:
     def remember(self, memory: Memory | None) -> None:
         """Say how long use of the queues is remembered, when the policy changes; None: not at all."""
         self.queues.remember(memory)
+
+    def remember_users(self, wish: ByUser | None) -> None:
+        """Say whose use is remembered inside queues, when the policy changes; None: nobody's."""
+        if self.users.remember(wish, self.queues.charges):
+            self._mark(*self.members)
 
     def look_for_victims(self, *, wanted: bool) -> None:
         """Say whether decisions look at what runs, when the policy changes."""

@@ -93,4 +93,5 @@ def read_namespace(namespace: objects.Namespace) -> NamespaceSeen:
     name = namespace.metadata.name
     check_name(name, "metadata.name")
     # The API server puts this label on every namespace; selectors rely on it, and files may lack it.
-    return NamespaceSeen(name, {**(namespace.metadata.labels or {}), "kubernetes.io/metadata.name": name})
+    labels = {**(namespace.metadata.labels or {}), "kubernetes.io/metadata.name": name}
+    return NamespaceSeen(name, labels, namespace.metadata.annotations or {})

@@ -42,7 +42,7 @@ _POD_GROUP = _rows("""
 spec.minMember | honoured | so many pods start together or none; 0 or absent: each for itself
 spec.minTaskMember | honoured | so many of each task, as long as `minMember` is at least their sum; smaller, they do not count, as there. Pods of other tasks count to `minMember` alone
 spec.minResources | ignored | what the pods ask for decides. Volcano admits a group by it before there are pods
-spec.queue | honoured | its queue; absent `default`. It overrides what the pods say
+spec.queue | honoured | its queue; absent `default`. It overrides what the pods say. Where it is `default`, the annotation `scheduling.volcano.sh/queue-name` of the namespace names another: Volcano's webhook writes that when the group is made, here it counts as it is now
 spec.priorityClassName | honoured | the gang's priority; a class that is not there gives the cluster's default class, else 0. The pods' own classes do not count, as there
 spec.networkTopology.mode | held | `hard`, or absent, holds the gang: HyperNodes are not read yet. `soft` only prefers, and is ignored
 spec.networkTopology.highestTierAllowed | held | with the mode
@@ -86,7 +86,7 @@ spec.type | ignored | Volcano does not read it either
 spec.extendClusters[].name | ignored | for Volcano's multi-cluster
 spec.extendClusters[].weight | ignored | the same
 spec.extendClusters[].capacity | ignored | the same
-metadata.annotations[volcano.sh/hierarchy], [volcano.sh/hierarchy-weights] | ignored | the tree is that of `spec.parent`
+metadata.annotations[volcano.sh/hierarchy], [volcano.sh/hierarchy-weights] | ignored | the tree is that of `spec.parent`. What contradicts itself is refused
 status.state | honoured | `Closed`, `Closing` and `Unknown`: what runs goes on, nothing new starts, there and below. Absent, it is written: `Open`
 status.allocated | honoured | written: what its work has, with that of the queues below it
 status.pending | ignored | Volcano counts it in metrics alone

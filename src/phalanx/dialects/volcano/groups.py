@@ -6,7 +6,7 @@ from phalanx.dialects.mistakes import FieldError, Mistakes, check_name, one_of, 
 from phalanx.dialects.timestamps import moment
 from phalanx.dialects.volcano import objects as api
 from phalanx.dialects.volcano.amounts import read_amounts
-from phalanx.dialects.volcano.pods import COUNT_ALLOWED, GROUP, GROUP_KIND, PREEMPTABLE, truth
+from phalanx.dialects.volcano.pods import COUNT_ALLOWED, GROUP, GROUP_KIND, PREEMPTABLE, QUEUE, truth
 from phalanx.model.events import GroupsSeen
 from phalanx.model.gang import Group, Subgroup
 from phalanx.model.quantity import shown
@@ -37,6 +37,7 @@ def read_group(group: api.PodGroup) -> GroupsSeen:
         spec.min_member or None,
         queue=queue,
         queue_field="spec.queue",
+        namespace_key=QUEUE if queue == DEFAULT_QUEUE else "",
         subgroups=_tasks(spec),
         all_in_leaves=False,
         priority_class=spec.priority_class_name or None,

@@ -1,5 +1,6 @@
 """Volcano's Queue (`scheduling.volcano.sh/v1beta1`): its weight, what it deserves, what is kept for it, its bounds."""
 
+import re
 from collections.abc import Mapping
 
 from phalanx.dialects.mistakes import FieldError, Mistakes, check_name, one_of
@@ -11,6 +12,7 @@ from phalanx.dialects.volcano.groups import DEFAULT_QUEUE, VERSION
 from phalanx.dialects.volcano.pods import GROUP
 from phalanx.model.axis import CPU, GPU, MEMORY
 from phalanx.model.events import QueueSeen
+from phalanx.model.keys import annotation
 from phalanx.model.quantity import shown, written
 from phalanx.model.queue import UNLIMITED, WEIGHT_ONE, Queue, Terms
 
@@ -20,6 +22,8 @@ OPEN, CLOSED, CLOSING, UNKNOWN = STATES = ("Open", "Closed", "Closing", "Unknown
 #: Governed in every queue, whether or not it names them: a queue that says no more than its weight divides these.
 ALWAYS = (CPU, MEMORY, GPU)
 
+_HIERARCHY, _WEIGHTS = "volcano.sh/hierarchy", "volcano.sh/hierarchy-weights"
+_NUMBER = re.compile(r"[0-9]{1,12}(\.[0-9]{1,12})?")
 _STRATEGIES = ("fifo", "traverse")
 
 
@@ -29,6 +33,7 @@ def read_queue(queue: api.Queue) -> QueueSeen:
     check_name(meta.name, "metadata.name")
     if spec.dequeue_strategy not in {None, "", *_STRATEGIES}:
         raise FieldError("spec.dequeueStrategy", one_of(spec.dequeue_strategy, _STRATEGIES))
+    _check_hierarchy(meta.annotations or {})
     status = queue.status if isinstance(queue.status, Mapping) else {}
     found = Queue(
         name=meta.name,
@@ -43,6 +48,20 @@ def read_queue(queue: api.Queue) -> QueueSeen:
         kind=QUEUE_KIND,
     )
     return QueueSeen(found, VERSION, meta.generation or 0, status)
+
+
+def _check_hierarchy(annotations: Mapping[str, str]) -> None:
+    """Refuse what Volcano's webhook refuses: as many weights above zero as there are steps of the path."""
+    path, weights = annotations.get(_HIERARCHY, ""), annotations.get(_WEIGHTS, "")
+    if not (path or weights):
+        return
+    found = weights.split("/")
+    if len(found) != len(path.split("/")):
+        said = f"found {shown(weights)}, allowed are as many weights as {_HIERARCHY} has steps"
+        raise FieldError(annotation(_WEIGHTS), said)
+    for weight in found:
+        if not (_NUMBER.fullmatch(weight) and float(weight) > 0):
+            raise FieldError(annotation(_WEIGHTS), f"found {shown(weight)}, allowed is a number above 0")
 
 
 def _parent(name: str, said: str | None) -> str | None:
