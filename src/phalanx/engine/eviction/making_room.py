@@ -23,7 +23,7 @@ from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Unit, Units
 from phalanx.engine.waiting.kinds import ALONE, kinds_of, wishes_of
 from phalanx.engine.waiting.order import none_of, take_turns
-from phalanx.engine.waiting.promises import renew
+from phalanx.engine.waiting.promises import complete, renew
 from phalanx.engine.waiting.walk import Walk
 from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Search
@@ -65,7 +65,8 @@ class MakingRoom:
         """Try every unit once, in order."""
         session, policy, units = self.session, self.policy, self.session.units
         renew(session, policy, units)
-        homeless = none_of(units, session.place >= 0) & session.snapshot.gangs.evicts[units.gang]
+        homeless = none_of(units, session.place >= 0) & ~complete(session, units)
+        homeless &= session.snapshot.gangs.evicts[units.gang]
         homeless[list(units.holds)] = False
         nobody = not len(session.snapshot.running) and not (session.promise >= 0).any()
         if not homeless.any() or (nobody and not session.snapshot.nodes.leaving.any()):

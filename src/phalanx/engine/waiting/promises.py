@@ -13,7 +13,7 @@ from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.rows import distinct
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Taken, Unit, Units
-from phalanx.engine.waiting.order import all_of, none_of, waiting_units
+from phalanx.engine.waiting.order import all_of, none_of, tasks_of, waiting_units
 from phalanx.model.axis import Bool, Int
 from phalanx.model.plan import Code, Reason
 from phalanx.model.snapshot import NOMINATION_DEADLINE
@@ -152,10 +152,13 @@ def not_yet(session: Session, policy: Policy, units: Units) -> Bool:
 def renew(session: Session, policy: Policy, units: Units) -> None:
     """Let units keep the places that are promised to them: nobody makes room for them elsewhere.
 
-    The places are charged to them already, and so are their queues: it is only noted that they need no other.
+    The places are charged to them already, and so are their queues: it is only noted that they need no other. Growth
+    of a gang whose minimum has no place yet is not among them: the minimum may take its place.
     """
     for index in np.flatnonzero(complete(session, units)).tolist():
         mine, gang = units.unit(index).tasks, int(units.gang[index])
+        if units.growth[index] and _without_minimum(session, units)[gang]:
+            continue
         # The minimum of a gang may have taken the place of its growth.
         if session.served[gang] and units.growth[index] and _why_not(session, policy, gang) is not None:
             why = "the minimum of its gang took the place"
@@ -167,6 +170,17 @@ def renew(session: Session, policy: Policy, units: Units) -> None:
         session.log.append(Promised(mine, session.promise[mine]))
 
 
+def _without_minimum(session: Session, units: Units) -> Bool:
+    """Return [gang]: whether its minimum waits without a place."""
+
+    def answer() -> Bool:
+        found = np.zeros(len(session.snapshot.gangs), np.bool_)
+        found[units.gang[~units.growth & none_of(units, session.place >= 0)]] = True
+        return found
+
+    return session.once(("without minimum", id(units)), answer)
+
+
 def release_unused(session: Session, units: Units) -> None:
     """Give up promises of gangs for which there is no room any more, not even later; and those that nobody takes.
 
@@ -175,6 +189,10 @@ def release_unused(session: Session, units: Units) -> None:
     snapshot, tasks = session.snapshot, session.snapshot.tasks
     if not session.promising and not tasks.lost:
         return
+    # Growth never starts before its minimum; what is kept for it may be what the minimum lacks.
+    early = complete(session, units) & units.growth & _without_minimum(session, units)[units.gang]
+    if early.any():
+        session.release(tasks_of(units, np.flatnonzero(early))[0], "the minimum of its gang waits")
     held = {int(units.gang[index]) for index in units.holds}
     late = (session.promise >= 0) & (snapshot.now - tasks.nominated_since >= NOMINATION_DEADLINE)
     late &= ~np.append(snapshot.nodes.leaving.any(axis=1), False)[session.promise]
