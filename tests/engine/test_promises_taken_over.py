@@ -2,11 +2,13 @@
 
 import pytest
 
+from phalanx.model.task import State
 from phalanx.testing import check_run
 from phalanx.testing.stage import Stage
 from tests.oracles.room import PREEMPT, RECLAIM, policy_of
 
 POLICY = policy_of(RECLAIM, PREEMPT)
+RACK = "label:topology.kubernetes.io/rack"
 
 PROMISED = """
     node  n1    gpu=8
@@ -219,3 +221,24 @@ def test_nobody_is_evicted_for_a_place_that_another_scheduler_has_nominated_for_
     stage.change("stale", nominated="n1")
     stage.check("0s", "evict low n1 for mine: …\nnominate mine n1")
     stage.check("1m", "bind mine n1")
+
+
+def test_an_attempt_that_is_undone_leaves_no_reason_behind() -> None:
+    """In rack a big would take over the place of p-1. In rack b it costs less, so p-1 keeps its place."""
+    stage = Stage(
+        f"""
+        node  a1   gpu=2 {RACK}=a
+        node  b1   gpu=1 {RACK}=b
+        node  c1   gpu=1 {RACK}=c
+        pod   mid  gpu=1 on=a1 priority=5
+        pod   v    gpu=1 on=a1
+        pod   low  gpu=1 on=b1
+        gang  p    members=1 minimum=1 gpu=1 priority=1 preempts=false on=c1
+        gang  p    members=2 gpu=1 priority=1
+        gang  big  members=1 gpu=1 priority=9 topology-required=rack created=1m
+        """,
+        policy_of(PREEMPT),
+    )
+    stage.change("v", state=State.RELEASING, gone_at=100.0)
+    stage.change("p-1", nominated="a1")
+    stage.check("1m", "wait p 1 full: 0/3 nodes: …\nnominate p-1 a1\nevict low b1 for big: …\nnominate big-0 b1")

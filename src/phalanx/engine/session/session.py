@@ -15,6 +15,7 @@ from phalanx.engine.session.journal import Journal
 from phalanx.engine.session.ledger import EVERY, Ledger, Promise
 from phalanx.engine.session.memory import ALWAYS, Memory
 from phalanx.engine.session.queue_books import QueueBooks
+from phalanx.engine.session.reasons import Reasons
 from phalanx.engine.session.request import NOBODY, Request, When
 from phalanx.engine.session.residents import Residents, residents_of
 from phalanx.engine.session.rows import counted, distinct
@@ -36,6 +37,7 @@ class Mark(NamedTuple):
 
     journal: tuple[int, int]
     log: int
+    reasons: int
 
 
 @dataclass(slots=True)
@@ -66,8 +68,7 @@ class Session:
     scored: Int
     fences: Fences
     log: list[Entry] = field(default_factory=list[Entry])
-    #: By gang: why it waits; the first reason counts.
-    reasons: dict[int, Reason] = field(default_factory=dict[int, Reason])
+    reasons: Reasons = field(default_factory=Reasons)
     searches: list[Search] = field(default_factory=list[Search])
     reservation: Reservation | None = None
     memory: Memory = field(default_factory=Memory)
@@ -261,7 +262,7 @@ class Session:
             losers = np.unique(self.snapshot.tasks.gang[promised])
             name = self.snapshot.gangs.gangs[gang].name
             for loser in losers.tolist():
-                self.reasons[loser] = Reason(Code.FULL, f"{name} took over the place that was promised to it")
+                self.reasons.replace(loser, Reason(Code.FULL, f"{name} took over the place that was promised to it"))
             self.log.append(Waiting(losers))
 
     def once(self, key: object, answer: Callable[[], T], *, static: bool = False) -> T:
@@ -277,11 +278,7 @@ class Session:
 
     def wait(self, gangs: Int, reasons: Iterable[Reason]) -> None:
         """Note why gangs were refused, one reason each. A gang that has a reason already keeps it."""
-        # From the last to the first: of several reasons the first stays.
-        fresh = dict(reversed(list(zip(gangs.tolist(), reasons, strict=True))))
-        for known in fresh.keys() & self.reasons.keys():
-            del fresh[known]
-        self.reasons.update(fresh)
+        self.reasons.add(gangs.tolist(), reasons)
         self.log.append(Waiting(gangs))
 
     def note(self, gang: int, text: str) -> None:
@@ -291,9 +288,10 @@ class Session:
 
     def checkpoint(self) -> Mark:
         """Return a mark for now."""
-        return Mark(self.journal.mark(), len(self.log))
+        return Mark(self.journal.mark(), len(self.log), self.reasons.mark())
 
     def rollback(self, mark: Mark) -> None:
         """Return to an earlier moment, bit for bit."""
         self.journal.rollback(mark.journal)
         del self.log[mark.log :]
+        self.reasons.rollback(mark.reasons)
