@@ -110,6 +110,15 @@ def test_members_are_taken_by_creation_then_name() -> None:
     assert decided(node("n1", 2), *tasks)[:2] == ["bind g-1 n1", "bind g-2 n1"]
 
 
+def test_the_oldest_members_are_the_minimum_though_only_younger_ones_fit() -> None:
+    """Who is taken is fixed before places are looked for. A subgroup says who must start."""
+    large = member("g", 0, 2, gpus(9))
+    small = [member("g", i, 2, created=10.0) for i in (1, 2)]
+    assert decided(node("n1", 2), large, *small)[0].startswith("wait g 3 never: 2 needed together, 0/1 nodes")
+    core = [replace(one, membership=Membership("default/g", 2, subgroup="core", subgroup_minimum=2)) for one in small]
+    assert decided(node("n1", 2), large, *core)[:2] == ["bind g-1 n1", "bind g-2 n1"]
+
+
 def test_subgroup_minimums_and_the_gangs_both_hold() -> None:
     leaders = [member("g", i, 4, gpus(2), subgroup="leader", subgroup_minimum=1) for i in range(1)]
     workers = [member("g", i, 4, subgroup="worker", subgroup_minimum=2) for i in range(1, 5)]
