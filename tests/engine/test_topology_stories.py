@@ -251,6 +251,23 @@ def test_packing_goes_before_the_closeness_of_a_gang_that_wishes_nothing() -> No
     )
 
 
+def test_closeness_counts_the_room_that_every_filter_leaves() -> None:
+    """By its GPUs alone rack a would hold all; each node has the port once."""
+    check(
+        given=f"""
+            node a1..a2  gpu=8 {RACK}=a
+            node b1..b4  gpu=8 {RACK}=b
+            gang g members=4 gpu=1 port=80
+        """,
+        expect="""
+            bind g-0 b1
+            bind g-1 b2
+            bind g-2 b3
+            bind g-3 b4
+        """,
+    )
+
+
 def test_equal_pods_in_no_gang_are_not_kept_together() -> None:
     check(
         given=f"""

@@ -78,7 +78,7 @@ def find(session: Session, policy: Policy, request: Request, room: Int | None = 
     room = copies(session, policy, request) if room is None else room
     roomy = np.flatnonzero(room > 0)
     caps = caps_of(session, policy, request) if many else []
-    request = replace(request, candidates=roomy)
+    request = replace(request, candidates=roomy, room=room[roomy])
     scored = lambda nodes, taken: score(session, policy, request, nodes, taken)  # noqa: E731
     if not caps:
         return by_count(room, request.count, scored, roomy)
@@ -101,7 +101,7 @@ def _one_by_one(session: Session, policy: Policy, request: Request) -> Int:
     start = session.checkpoint()
     room = copies(session, policy, request).copy()
     candidates = np.flatnonzero(room > 0)
-    request = replace(request, candidates=candidates)
+    request = replace(request, candidates=candidates, room=room[candidates])
     near = [one for one in policy.scores if one[0].reach == "node"]
     far = [one for one in policy.scores if one[0].reach != "node"]
     filters = [one for one in policy.reaching if isinstance(one, Filter) and one.room(session, request) is not None]

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from phalanx.engine.kernels.tree_capacity import fewest, parts_needed, summed
+from phalanx.engine.kernels.tree_capacity import fewest, parts_needed
 from phalanx.engine.plugin import Plugin
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
-from phalanx.model.axis import Bool, Float, Int
+from phalanx.model.axis import Float, Int
 from phalanx.model.tree import Level, Tree
 
 
@@ -45,49 +45,44 @@ class Closeness(Plugin):
 
 def _scores(session: Session, request: Request, tree: Tree) -> Float:
     """Return the score of every node."""
-    room = _room(session, request)
-    inside = room > 0
+    nodes, room = request.candidates, np.minimum(request.room, request.count)
+    lowest, found = tree.lowest - 1, np.zeros(len(session.snapshot.nodes))
     # A loop over levels, which are few, from the lowest.
-    for level in range(tree.lowest - 1, -1, -1):
-        chosen = _holding(tree, level, room, request.count, inside)
+    for level in range(lowest, -1, -1):
+        chosen = _holding(tree, level, nodes, room, request.count)
         if chosen is not None:
-            inside = inside & (tree.of_node[level] == chosen)
+            inside = tree.of_node[level][nodes] == chosen
+            nodes, room = nodes[inside], room[inside]
             break
-    of, size = tree.of_node[tree.lowest - 1], tree.size(tree.lowest - 1)
-    capacity = summed(of, size, room, inside)
-    scores = np.zeros(size + 1)
+    capacity = _summed(tree, lowest, nodes, room)
     if capacity.sum() >= request.count:
-        use = fewest(capacity, request.count, np.zeros(size, np.int64))
+        use = fewest(capacity, request.count, np.zeros(len(capacity), np.int64))
         racks = np.append(use.whole, use.last)
+        # Nodes in no domain have the last entry.
+        scores = np.zeros(len(capacity) + 1)
         scores[racks] = 1.0 - np.arange(len(racks)) / (2 * len(racks))
-    # Nodes in no domain have the last entry.
-    return np.where(inside, scores[of], 0.0)
+        found[nodes] = scores[tree.of_node[lowest][nodes]]
+    return found
 
 
-def _holding(tree: Tree, level: int, room: Int, count: int, inside: Bool) -> int | None:
+def _holding(tree: Tree, level: int, nodes: Int, room: Int, count: int) -> int | None:
     """Return the domain of a level that holds all in the fewest racks, the tightest of these; None: none holds all."""
-    capacity = summed(tree.of_node[level], tree.size(level), room, inside)
+    capacity = _summed(tree, level, nodes, room)
     rows = np.flatnonzero(capacity >= count)
     if not len(rows):
         return None
-    needed = np.ones(tree.size(level), np.int64)
+    needed = np.ones(len(capacity), np.int64)
     lowest = tree.lowest - 1
     if level < lowest:
         of, above = tree.of_node[lowest], tree.of_node[level]
         parent = np.full(tree.size(lowest), -1)
         parent[of[of >= 0]] = above[of >= 0]
-        needed = parts_needed(parent, summed(of, tree.size(lowest), room, inside), count, tree.size(level))
+        needed = parts_needed(parent, _summed(tree, lowest, nodes, room), count, len(capacity))
     return int(rows[np.lexsort([rows, capacity[rows], needed[rows]])[0]])
 
 
-def _room(session: Session, request: Request) -> Int:
-    """Return [node]: how many copies the amounts of each candidate allow, at most as many as are wanted."""
-    ask = session.snapshot.requests[request.shape]
-    room = np.zeros(len(session.snapshot.nodes), np.int64)
-    rows = request.candidates
-    least = np.full(len(rows), request.count)
-    # A loop over the resources of one shape; the filter has asked for the same amounts.
-    for resource in np.flatnonzero(ask).tolist():
-        least = np.minimum(least, session.spare(request, resource)[rows] // ask[resource])
-    room[rows] = np.maximum(least, 0)
-    return room
+def _summed(tree: Tree, level: int, nodes: Int, room: Int) -> Int:
+    """Return [domain]: the room of these nodes."""
+    of = tree.of_node[level][nodes]
+    known = of >= 0
+    return np.bincount(of[known], room[known], tree.size(level)).astype(np.int64)

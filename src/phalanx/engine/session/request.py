@@ -39,3 +39,5 @@ class Request:
     within: Bool | None = field(default=None, compare=False)
     #: Rows that had room when the placement started. Scores are normalised over them.
     candidates: Int = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
+    #: [entry of candidates]: how many copies each of them took then, by every filter.
+    room: Int = field(default_factory=lambda: np.zeros(0, np.int64), compare=False)
