@@ -3,7 +3,7 @@
 from phalanx.model.task import State
 from phalanx.testing import check_run
 from phalanx.testing.stage import Stage
-from tests.oracles.room import PREEMPT, policy_of
+from tests.oracles.room import PREEMPT, STALE, policy_of
 
 BACKFILL = policy_of("{name: backfill}", PREEMPT)
 
@@ -180,4 +180,28 @@ def test_nor_is_what_is_idle_refused_to_others_until_its_place_is_free() -> None
         """,
         BACKFILL,
         until="5m",
+    )
+
+
+def test_a_gang_that_is_evicted_because_it_is_broken_gives_up_what_was_promised_to_it() -> None:
+    stage = Stage(
+        """
+        node  n1..n3  gpu=1
+        gang  g    members=1 minimum=3 gpu=1 priority=9 on=n1
+        gang  g    members=1 gpu=1 priority=9 on=n2
+        gang  g    members=1 gpu=1 priority=9 created=1m
+        pod   low  gpu=1 on=n3
+        """,
+        policy_of(PREEMPT, STALE),
+    )
+    stage.check("1m", "evict low n3 for g: …\nnominate g-2 n3")
+    stage.lose("g-0")
+    stage.check("70s", "wait g 1 held: 2 of 3 members are there")
+    stage.check(
+        "130s",
+        """
+        wait g 1 held: 2 of 3 members are there
+        evict g-1 n2: its gang is broken: …
+        release g-2 n3: its gang is broken
+        """,
     )

@@ -36,10 +36,11 @@ class EvictStale:
         if not len(stale):
             return
         placed = np.bincount(snapshot.tasks.gang[session.place >= 0], minlength=len(snapshot.gangs))
-        waiting = {gang.key: int(placed[row]) for row, gang in enumerate(snapshot.gangs.gangs)}
+        waiting = {gang.key: row for row, gang in enumerate(snapshot.gangs.gangs)}
         # A loop over the gangs that are broken, which are few.
         for row in stale.tolist():
-            there = int(running.count[row]) + waiting.get(running.gangs[row].key, 0)
+            waits = waiting.get(running.gangs[row].key)
+            there = int(running.count[row]) + (0 if waits is None else int(placed[waits]))
             if there >= running.minimum[row]:
                 continue
             tasks = np.arange(running.first[row], running.first[row] + running.count[row])
@@ -47,6 +48,8 @@ class EvictStale:
             if len(left) and affords_all(session, left):
                 lost = f"{there} of the {running.minimum[row]} that it needs are there"
                 session.evict_for(left, self.name, None, f"its gang is broken: {lost}")
+                if waits is not None and len(promised := session.promised_tasks(waits)):
+                    session.release(promised, "its gang is broken")
 
     def _off_lost_devices(self, session: Session) -> None:
         """Evict whose device is lost, where a controller will make him again."""
