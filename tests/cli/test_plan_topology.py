@@ -63,7 +63,7 @@ def test_a_gang_that_relabelling_split_is_told(tmp_path: Path, capsys: pytest.Ca
         node("n1", {RACK: "1"}), node("n2", {RACK: "2"}), pod("g-0", wish, "n1"), pod("g-1", wish, "n2"),
     )))  # fmt: skip
     found, text = planned(capsys, tmp_path)
-    said = "default/g must be in one rack, and since nodes were relabelled is in 1, 2"
+    said = "default/g must be in one rack, and since the topology changed is in 1, 2"
     assert [one["split"] for one in found["gangs"]] == [said]
     assert f"topology: {said}" in text
     assert found["cycles"][0]["steps"] == []

@@ -45,6 +45,16 @@ def steps(found: dict[str, Any]) -> list[str]:
             *(f"bind default/serve-server-{index} gpu-{1 if index < 4 else 2}" for index in range(6)),
             "wait default/serve 2 held: queue product has 6 of its limit of 6 nvidia.com/gpu: 1 asked, 1 too many",
         ]),
+        ("hypernodes", [
+            "bind default/near-w-0 a1-1", "bind default/near-w-1 a1-2",
+            (
+                "wait default/never 3 never: 3 needed in one leaf: leaf leaf-a2 has room for 2 of 3 "
+                "(2/10 nodes: 2 short of nvidia.com/gpu (most free on one node: 0 of 4)); empty, the best would hold 2"
+            ),
+            "bind default/soft-w-0 a2-1", "bind default/soft-w-1 a2-2",
+            "bind default/wide-w-0 b1-1", "bind default/wide-w-1 b1-2",
+            "bind default/wide-w-2 gpu-7", "bind default/wide-w-3 gpu-8",
+        ]),
     ],
 )  # fmt: skip
 def test_an_example_gets_the_plan_that_its_page_promises(

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from phalanx.dialects.mistakes import NAME_ALLOWED
 from phalanx.dialects.read import read
+from phalanx.dialects.volcano.groups import NEAREST
+from phalanx.dialects.volcano.hyper_nodes import TREE
 from phalanx.model.events import GroupsSeen, Refused
 from phalanx.model.gang import Group, Subgroup
 from phalanx.model.reference import Reference
@@ -44,8 +46,9 @@ def test_a_pod_group_is_one_group_with_its_queue_its_priority_class_and_its_task
     }  # fmt: skip
     meta = {"uid": "g-1", "generation": 5, "creationTimestamp": "2026-11-01T12:00:00Z"}
     expected = Group(
-        "train", 3, queue="research", subgroups=(Subgroup("master", 1), Subgroup("worker", 2)), all_in_leaves=False,
-        priority_class="high", priority_absent=0, created=1_793_534_400.0,
+        "train", 3, topology_preferred=NEAREST, topology=TREE, queue="research", all_in_leaves=False,
+        subgroups=(Subgroup("master", 1), Subgroup("worker", 2)), priority_class="high", priority_absent=0,
+        created=1_793_534_400.0,
     )  # fmt: skip
     status = {"phase": "Inqueue"}
     seen = GroupsSeen(Reference(KIND, "ml/train"), (expected,), API, "g-1", 5, status=status)
@@ -55,6 +58,18 @@ def test_a_pod_group_is_one_group_with_its_queue_its_priority_class_and_its_task
 def test_what_is_left_out_asks_for_nothing_together_in_the_default_queue_with_priority_zero() -> None:
     assert group({}) == group(None) == Group("train", None, **DEFAULTS)
     assert group({"minMember": 0, "minTaskMember": {}, "queue": "", "priorityClassName": ""}) == group({})
+
+
+@pytest.mark.parametrize(
+    ("wish", "required"),
+    [
+        ({}, None), ({"mode": "soft", "highestTierAllowed": 1}, None), ({"mode": "hard", "highestTierAllowed": 1}, 1),
+        ({"highestTierAllowed": 0}, 0), ({"highestTierName": "rack"}, "rack"), ({"highestTierName": ""}, None),
+    ],
+)  # fmt: skip
+def test_a_network_topology_is_as_near_as_can_be_and_if_hard_in_one_domain(wish: Any, required: Any) -> None:
+    found = group({"networkTopology": wish})
+    assert (found.topology_required, found.topology_preferred, found.topology) == (required, NEAREST, TREE)
 
 
 def test_minimums_of_tasks_count_only_while_the_group_asks_for_as_many() -> None:
@@ -72,8 +87,6 @@ def test_who_may_be_evicted_is_read_as_go_reads_truths(word: str, said: bool) ->
 @pytest.mark.parametrize(
     ("spec", "meta", "hold"),
     [
-        ({"networkTopology": {}}, {}, f"spec.networkTopology: {LATER}"),
-        ({"networkTopology": {"mode": "hard", "highestTierAllowed": 1}}, {}, f"spec.networkTopology: {LATER}"),
         ({"subGroupPolicy": [{"minSubGroups": 2}]}, {}, f"spec.subGroupPolicy[0].minSubGroups: {LATER}"),
         ({"subGroupPolicy": [{}, {"networkTopology": {"highestTierName": "rack"}}]}, {},
          f"spec.subGroupPolicy[1].networkTopology: {LATER}"),

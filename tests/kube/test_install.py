@@ -297,6 +297,7 @@ CLUSTER = {
     "get podgroups.scheduling.volcano.sh", "list podgroups.scheduling.volcano.sh",
     "watch podgroups.scheduling.volcano.sh", "patch podgroups.scheduling.volcano.sh",
     "patch queues/status.scheduling.volcano.sh",
+    "get hypernodes.topology.volcano.sh", "list hypernodes.topology.volcano.sh", "watch hypernodes.topology.volcano.sh",
     "get noderesourcetopologies.topology.node.k8s.io", "list noderesourcetopologies.topology.node.k8s.io",
     "watch noderesourcetopologies.topology.node.k8s.io",
     "get priorityclasses.scheduling.k8s.io", "list priorityclasses.scheduling.k8s.io",

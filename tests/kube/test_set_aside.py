@@ -15,7 +15,7 @@ from phalanx.world.world import World
 
 def test_a_node_that_cannot_be_read_is_one_line_and_another_when_it_can() -> None:
     world, stream = World(), io.StringIO()
-    feed, aside = Feed(world, ("phalanx",)), SetAside(world.refused, Log("text", stream))
+    feed, aside = Feed(world, ("phalanx",)), SetAside(world, Log("text", stream))
 
     def see(version: int, cpu: str) -> list[str]:
         node = node_manifest("n1", gpus=8)
@@ -43,5 +43,5 @@ def test_a_pod_of_another_scheduler_is_not_the_operators_business() -> None:
     pod["metadata"] |= {"uid": "u1", "resourceVersion": "1"}
     pod["spec"]["tolerations"] = "all"
     Feed(world, ("phalanx",)).put(PODS, msgspec.Raw(msgspec.json.encode(pod)))
-    SetAside(world.refused, Log("text", stream)).tell()
+    SetAside(world, Log("text", stream)).tell()
     assert (len(world.refused), stream.getvalue()) == (1, "")

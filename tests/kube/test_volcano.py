@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from phalanx.kube.local.nodes import node_manifest
 from phalanx.model.axis import GPU
-from phalanx.testing.objects import Manifest, list_all, pod_manifest
-from phalanx.testing.running import eventually
+from phalanx.testing.objects import Manifest, delete_all, list_all, pod_manifest
+from phalanx.testing.running import eventually, places
 from tests.kube.queue_cluster import QueueCluster
 from tests.kube.volcano_modules import definitions
 
@@ -15,13 +16,16 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("fresh_control_plane")]
 
 API = "/apis/scheduling.volcano.sh/v1beta1"
 QUEUES, GROUPS = "scheduling.volcano.sh_queues", "scheduling.volcano.sh_podgroups"
-NAMES = ("crd/queues.scheduling.volcano.sh", "crd/podgroups.scheduling.volcano.sh")
+HYPER_NODES = "topology.volcano.sh_hypernodes"
+NAMES = (
+    "crd/queues.scheduling.volcano.sh", "crd/podgroups.scheduling.volcano.sh", "crd/hypernodes.topology.volcano.sh",
+)  # fmt: skip
 
 
 @pytest.fixture(name="volcano")
 def volcano_cluster(cluster: QueueCluster) -> Iterator[QueueCluster]:
     """A cluster with Volcano's definitions and nothing else of it."""
-    files = [word for file in definitions(QUEUES, GROUPS) for word in ("-f", str(file))]
+    files = [word for file in definitions(QUEUES, GROUPS, HYPER_NODES) for word in ("-f", str(file))]
     cluster.plane.kubectl("apply", "--server-side", *files)
     cluster.plane.kubectl("wait", "--for=condition=Established", *NAMES)
     yield cluster
@@ -110,6 +114,46 @@ def test_queues_are_opened_bound_their_work_and_a_closed_one_takes_none(volcano:
 
     eventually("the queue is open and says what it has", told, volcano.log)
     assert status(volcano, "queues", "shut")["state"] == "Closed"
+
+
+def hyper_node(name: str, tier: int, *members: Manifest) -> Manifest:
+    return {
+        "apiVersion": "topology.volcano.sh/v1alpha1", "kind": "HyperNode", "metadata": {"name": name},
+        "spec": {"tier": tier, "members": list(members)},
+    }  # fmt: skip
+
+
+def member(kind: str = "Node", **selector: Any) -> Manifest:
+    return {"type": kind, "selector": selector}
+
+
+def test_a_group_stays_in_one_hyper_node_and_one_that_cannot_be_read_stops_nobody(volcano: QueueCluster) -> None:
+    """The tree is by names, patterns and labels; nodes come after the HyperNodes that choose them."""
+    volcano.make(
+        hyper_node("s0", 1, member(exactMatch={"name": "h1"}), member(exactMatch={"name": "h2"})),
+        hyper_node("s1", 1, member(regexMatch={"pattern": "^h[34]$"})),
+        hyper_node("s2", 1, member(labelMatch={"matchLabels": {"leaf": "x"}})),
+        hyper_node("odd", 1, member(regexMatch={"pattern": "h("})),
+        hyper_node("top", 2, *(member("HyperNode", exactMatch={"name": name}) for name in ("s0", "s1", "gone"))),
+        [node_manifest(f"h{at}", gpus=1) for at in range(1, 5)],
+    )  # fmt: skip
+    try:
+        near = {"mode": "hard", "highestTierAllowed": 1}
+        volcano.make(group("one", 2, networkTopology=near), group("two", 2, networkTopology=near))
+        volcano.make(group("none", 5, networkTopology={"mode": "hard", "highestTierAllowed": 2}))
+        volcano.make(pods("one", 2), pods("two", 2), pods("none", 5))
+        scheduler = volcano.run("--scheduler-name", "volcano")
+        volcano.bound("one", "two")
+        homes = [sorted(places(volcano.plane, name).values()) for name in ("one", "two")]
+        assert sorted(homes) == [["h1", "h2"], ["h3", "h4"]]
+        why = eventually("the third says why", lambda: volcano.told("none-0")[1], volcano.log)
+        assert why.startswith("5 needed in one HyperNode of tier 2: HyperNode of tier 2 top has room for ")
+        log = scheduler.log.read_text()
+        assert "HyperNode.topology.volcano.sh odd" in log
+        assert "spec.members[0].selector.regexMatch.pattern" in log
+        assert "there is no HyperNode.topology.volcano.sh gone" in log
+    finally:
+        delete_all(volcano.plane.kubeconfig, [node_manifest(f"h{at}", gpus=1) for at in range(1, 5)])
 
 
 def test_beside_volcanos_own_scheduler_its_groups_and_queues_are_left_to_it(volcano: QueueCluster) -> None:

@@ -22,7 +22,7 @@ def gangs_document(world: World, policy: Policy, tasks: Sequence[Task], gangs: M
     return {
         "topology": {
             "levels": [{"name": level.name, "label": level.key} for level in around.tree.levels],
-            "remarks": list(around.tree.remarks),
+            "remarks": around.remarks,
         },
         "gangs": [
             {
@@ -37,9 +37,9 @@ def gangs_document(world: World, policy: Policy, tasks: Sequence[Task], gangs: M
 def gang_lines(world: World, policy: Policy, tasks: Sequence[Task], gangs: Mapping[str, Gang]) -> list[str]:
     """Return a line per gang of several pods with a wish, and one for whatever is odd; nothing without any level."""
     around = neighbourhood(world, policy.levels)
+    said = [f"topology: {safe(remark)}" for remark in around.remarks]
     if len(around.tree.levels) == 1:
-        return []
-    said = [f"topology: {safe(remark)}" for remark in around.tree.remarks]
+        return said
     close = [(gangs[key], mine) for key, mine in _several(tasks) if gangs[key].wishes]
     for gang, mine in close[:_GANGS_MAX]:
         said.append(f"{safe(gang.name)}: {_line(around, mine)}")

@@ -7,7 +7,7 @@ import numpy as np
 from phalanx.engine.kernels.tree_capacity import summed, whole_pieces
 from phalanx.engine.placement.copies import copies, readings, room_of
 from phalanx.engine.placement.find import request_of
-from phalanx.engine.placement.wishes import EVERYWHERE, Wish, wish_of
+from phalanx.engine.placement.wishes import wish_of
 from phalanx.engine.plugin import UNLIMITED, Filter
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request
@@ -16,6 +16,7 @@ from phalanx.engine.session.units import Lack
 from phalanx.model.axis import Int
 from phalanx.model.gang import every
 from phalanx.model.plan import Code, Reason, Refusals
+from phalanx.model.wish import EVERYWHERE, Wish
 
 
 def explain(session: Session, policy: Policy, gang: int, lack: Lack) -> Reason:

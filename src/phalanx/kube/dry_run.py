@@ -53,7 +53,7 @@ class DryRun:
         self.standing = standing
         self._tell = tell
         self._wake = asyncio.Event()
-        self._aside = SetAside(self.world.refused, log)
+        self._aside = SetAside(self.world, log)
         self.reflectors = [
             Reflector(client, kind, self.feed, log, self._wake.set, standing) for kind in self.feed.kinds
         ]

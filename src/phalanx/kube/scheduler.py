@@ -111,7 +111,7 @@ class Scheduler:
         #: Set at the start, on winning the lease and when the policy remembers another window: the history that the
         #: statuses hold is read before the next decision.
         self._forgetful = True
-        self._aside = SetAside(self.world.refused, log)
+        self._aside = SetAside(self.world, log)
         self.reflectors = [
             Reflector(client, kind, self.feed, log, self._wake.set, self.standing) for kind in self.feed.kinds
         ]

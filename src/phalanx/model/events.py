@@ -8,8 +8,10 @@ from phalanx.model.budget import Budget
 from phalanx.model.device import Device
 from phalanx.model.gang import Condition, Group
 from phalanx.model.node import Node, Zone
+from phalanx.model.pattern import Pattern
 from phalanx.model.queue import Queue
 from phalanx.model.reference import Reference
+from phalanx.model.selectors import LabelSelector
 from phalanx.model.task import Task
 from phalanx.model.volume import Storage
 
@@ -139,8 +141,16 @@ class DomainSeen:
     object: Reference
     #: What the domains of this level are grouped by, as nodes would be by a label of this key.
     key: str
-    nodes: tuple[str, ...]
+    nodes: tuple[str, ...] = ()
     uid: str = ""
+    #: More nodes, by their names or labels.
+    choices: tuple[Pattern | LabelSelector, ...] = ()
+    #: Names of domains of the same kind that are parts of it, each with the field that names it.
+    parts: tuple[tuple[str, str], ...] = ()
+    #: How far apart its nodes are at most: the lower, the closer. None: such domains have no parts, and make no tree.
+    tier: int | None = None
+    #: What domains of its tier are called.
+    called: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,12 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from phalanx.model.reference import Reference
+
+#: A level by its name or the key of its label; or by a number: the highest tier of domains that objects name.
+Named: TypeAlias = str | int | None
 
 
 class Segments(NamedTuple):
@@ -23,8 +26,8 @@ class Subgroup:
     name: str
     minimum: int
     children: tuple["Subgroup", ...] = ()
-    topology_required: str | None = None
-    topology_preferred: str | None = None
+    topology_required: Named = None
+    topology_preferred: Named = None
     #: The object that lists the levels; None: as the policy says.
     topology: Reference | None = None
     segments: Segments | None = None
@@ -133,8 +136,8 @@ class Group:
     priority_binds: bool = False
     #: Its pods may be evicted one by one; otherwise all of them or none.
     disrupted_singly: bool = True
-    topology_required: str | None = None
-    topology_preferred: str | None = None
+    topology_required: Named = None
+    topology_preferred: Named = None
     topology: Reference | None = None
     #: Its leaf queue; None: its pods say it.
     queue: str | None = None
@@ -194,8 +197,8 @@ class Gang:
     start_timeout: float | None = None
     preemptible: bool = True
     #: The level inside one domain of which it must be, and should be: the key of a label, or the name of a level.
-    topology_required: str | None = None
-    topology_preferred: str | None = None
+    topology_required: Named = None
+    topology_preferred: Named = None
     #: The object that lists the levels; None: as the policy says.
     topology: Reference | None = None
     segments: Segments | None = None

@@ -53,6 +53,8 @@ class NodeTable:
     devices: DeviceTable = NO_DEVICES
     #: Per node what it has; empty where no plugin looks at it.
     images: tuple[tuple[Image, ...], ...] = ()
+    #: The levels that objects make which name the nodes of domains, from the top.
+    tiers: tuple[Level, ...] = ()
     _domains: dict[str, Domains] = field(default_factory=dict[str, Domains], repr=False, compare=False)
     _holders: list[Mapping[str, Holding]] = field(
         default_factory=list[Mapping[str, Holding]], repr=False, compare=False
@@ -76,14 +78,19 @@ class NodeTable:
             self._holders.append(holdings(self.images))
         return self._holders[0]
 
+    @property
+    def _usual(self) -> tuple[Level, ...]:
+        """Return the usual levels that some node has; where there is none, those that objects make."""
+        return tuple(level for level in USUAL if self.domains(level.key).names) or self.tiers
+
     def tree(self, levels: tuple[Level, ...] | None = None, *, whole: bool = False) -> Tree:
-        """Return the tree of these levels, by default of the usual ones that some node has; worked out once.
+        """Return the tree of these levels, by default the usual ones; worked out once.
 
         `whole`: a node that lacks the label of one level is in no domain of any.
         """
         found = self._trees.get((levels, whole))
         if found is None:
-            kept = tuple(level for level in USUAL if self.domains(level.key).names) if levels is None else levels
+            kept = self._usual if levels is None else levels
             found = self._trees[levels, whole] = tree_of(kept, len(self), self.domains, whole=whole)
         return found
 
@@ -214,8 +221,8 @@ class Snapshot:
     shared: SharedTable | None = None
     #: What is known of volumes; None: nobody mounts any.
     volumes: VolumeTable | None = None
-    #: Objects that list the levels of a tree, as keys of labels of nodes from the top.
-    topologies: Mapping[Reference, tuple[str, ...]] = field(default_factory=dict[Reference, tuple[str, ...]])
+    #: Objects that list the levels of a tree, or kinds of objects that make it: the levels from the top.
+    topologies: Mapping[Reference, tuple[Level, ...]] = field(default_factory=dict[Reference, tuple[Level, ...]])
     #: Tasks on devices that are no longer healthy, by uid, and since when that is seen.
     lost_devices: Mapping[str, float] = field(default_factory=dict[str, float])
     #: The islands of nodes, layer by layer; none where no node says how it is divided.

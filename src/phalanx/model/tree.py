@@ -22,6 +22,9 @@ class Level:
 
     key: str
     name: str
+    #: Of domains that objects name: the number by which wishes mean this level, and other words for it.
+    tier: int | None = None
+    also: tuple[str, ...] = ()
 
 
 #: The lowest level everywhere. Each node is a domain of it, whatever its label says.
@@ -34,6 +37,12 @@ USUAL = (
     Level("topology.kubernetes.io/rack", "rack"),
     Level("nvidia.com/gpu.clique", "island"),
 )
+_NAMES = {level.key: level.name for level in (*USUAL, NODE)}
+
+
+def level_of(key: str) -> Level:
+    """Return the level of a label: what it is usually called, or the end of its key."""
+    return Level(key, _NAMES.get(key) or key.rpartition("/")[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +107,7 @@ def tree_of(levels: tuple[Level, ...], count: int, group: Callable[[str], Domain
     for array in (*of_node, *parents, position):
         array.flags.writeable = False
     kept = (*above, NODE)
-    number_of = {name: at for at, level in enumerate(kept) for name in (level.name, level.key)}
+    number_of = {name: at for at, level in enumerate(kept) for name in (*level.also, level.name, level.key)}
     return Tree(kept, tuple(of_node), tuple(parents), tuple(names), position, tuple(remarks), number_of)
 
 

@@ -23,6 +23,7 @@ from phalanx.model.events import (
 from phalanx.model.gang import Gang
 from phalanx.model.reference import Reference
 from phalanx.model.task import Task
+from phalanx.model.tree import Level, level_of
 from phalanx.world.domains import DomainObjects
 from phalanx.world.gangs import THERE, assemble, gang_key
 from phalanx.world.groups import look_up
@@ -57,6 +58,12 @@ class Descriptions:
         self._links = links
         self._changed: set[str] = set()
 
+    @property
+    def trees(self) -> dict[Reference, tuple[Level, ...]]:
+        """Return the levels that objects list or make."""
+        listed = {name: tuple(map(level_of, seen.levels)) for name, seen in sorted(self.topologies.items())}
+        return {**listed, **self.domains.levels}
+
     def drain(self) -> set[str]:
         """Return the keys of the gangs of which something else is said since this was last asked."""
         changed, self._changed = self._changed, set()
@@ -77,18 +84,18 @@ class Descriptions:
         """Note that an object can be read (again)."""
         self.refused.pop(thing, None)
 
-    def about_nodes(
-        self, event: NamespaceSeen | NamespaceGone | DomainSeen | DomainGone | StorageSeen | StorageGone
-    ) -> set[str]:
+    def about_domains(self, event: DomainSeen | DomainGone) -> bool:
+        """Take in an object that names the nodes of a domain; tell whether nodes may be elsewhere now."""
+        self.read(event.object)
+        return self.domains.apply(event)
+
+    def about_nodes(self, event: NamespaceSeen | NamespaceGone | StorageSeen | StorageGone) -> set[str]:
         """Take in an object on which it depends what nodes and the pods there are to others; return those nodes."""
         match event:
             case NamespaceSeen(name, labels, annotations):
                 return set(self._set_namespace(name, labels, annotations))
             case NamespaceGone(name):
                 return set(self._set_namespace(name, None, {}))
-            case DomainSeen() | DomainGone():
-                self.read(event.object)
-                return self.domains.apply(event)
             case StorageSeen() | StorageGone():
                 self.read(event.object)
                 return self._set_storage(event)
@@ -188,8 +195,8 @@ class Descriptions:
                 if any(name in group.topologies for group in groups.groups):
                     self._refer(owner)
 
-    def set_aside(self, event: Refused) -> set[str]:
-        """Note an object that cannot be read any more; return the nodes of which it said something."""
+    def set_aside(self, event: Refused) -> bool:
+        """Note an object that cannot be read any more; tell whether nodes may be elsewhere now."""
         self._set_groups(event.object, None)
         self.refused[event.object] = event
         if event.kind == "PriorityClass":

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from phalanx.model.closeness import Closeness, closeness
-from phalanx.model.gang import Gang, every, holders
+from phalanx.model.gang import Gang, Subgroup, every, holders
+from phalanx.model.snapshot import NodeTable
 from phalanx.model.task import State, Task
-from phalanx.model.topology import domains
-from phalanx.model.tree import USUAL, Level, Tree, tree_of
+from phalanx.model.tree import Level, Tree
+from phalanx.model.wish import EVERYWHERE, resolved
 from phalanx.world.gangs import gang_key
 from phalanx.world.ranks import segments_of
 from phalanx.world.world import World
@@ -17,30 +18,39 @@ from phalanx.world.world import World
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """A tree, and the row of each node in it."""
+    """The nodes as they are, and the tree of them."""
 
-    tree: Tree
-    row: dict[str, int]
+    world: World
+    nodes: NodeTable
+    levels: tuple[Level, ...] | None
+
+    @property
+    def tree(self) -> Tree:
+        """Return the tree of the levels, by default of the usual ones."""
+        return self.nodes.tree(self.levels)
+
+    @property
+    def remarks(self) -> list[str]:
+        """Return what is odd about labels, and about objects that make a tree, one sentence each."""
+        return [*self.tree.remarks, *map(str, self.world.said.domains.mistakes)]
 
     def closeness(self, nodes: Iterable[str | None]) -> Closeness:
         """Return how close tasks on these nodes are; nodes that are not there do not count."""
-        rows = [self.row[node] for node in nodes if node in self.row]
+        rows = [self.nodes.row[node] for node in nodes if node is not None and node in self.nodes.row]
         return closeness(self.tree, np.array(rows, np.int64))
 
     def split(self, gang: Gang, members: Sequence[Task]) -> str | None:
         """Say of a gang that runs in several domains what it requires and where it is; None: it is not split."""
-        if gang.topology is not None:
-            return None
-        said = [self._apart(gang.name, gang.topology_required, members), *self._segments(gang, members)]
+        said = [self._apart(gang.name, gang, members), *self._segments(gang, members)]
         for part in every(gang.subgroups):
             inside = {part.name, *(one.name for one in every(part.children))}
             mine = [task for task in members if task.membership and task.membership.subgroup in inside]
-            said.append(self._apart(f"subgroup {part.name} of {gang.name}", part.topology_required, mine))
+            said.append(self._apart(f"subgroup {part.name} of {gang.name}", part, mine))
         return next(filter(None, said), None)
 
     def _segments(self, gang: Gang, members: Sequence[Task]) -> Iterator[str | None]:
         """Say of each segment that is in several domains where it is."""
-        levels = {"": gang.segments} | {part.name: part.segments for part in every(gang.subgroups)}
+        of: dict[str, Gang | Subgroup] = {"": gang} | {part.name: part for part in every(gang.subgroups)}
         above, number = holders(gang), segments_of(gang, members)
         found: dict[tuple[str, int], list[Task]] = {}
         for task in members:
@@ -48,29 +58,26 @@ class Neighbourhood:
                 name = above[(task.membership.subgroup if task.membership else None) or ""]
                 found.setdefault((name, number[task.uid]), []).append(task)
         for (name, at), mine in sorted(found.items()):
-            segments = levels[name]
             who = f"segment {at} of {f'subgroup {name} of ' if name else ''}{gang.name}"
-            yield self._apart(who, segments.level if segments else None, mine)
+            yield self._apart(who, of[name], mine, segment=True)
 
-    def _apart(self, who: str, level: str | None, members: Sequence[Task]) -> str | None:
-        at = self.tree.number.get(level or "")
-        if at is None or at == self.tree.lowest:
+    def _apart(self, who: str, of: Gang | Subgroup, members: Sequence[Task], *, segment: bool = False) -> str | None:
+        wish = resolved(self.nodes, self.world.said.trees, self.levels, of)
+        at = None if wish is None else wish.segment if segment else wish.required
+        if wish is None or at is None or at in {EVERYWHERE, wish.tree.lowest}:
             return None
-        of, name = self.tree.domain_of(at), self.tree.levels[at].name
-        where = sorted({int(of[self.row[task.node]]) for task in members if task.node in self.row})
+        domain, level = wish.tree.domain_of(at), wish.tree.levels[at].name
+        rows = (self.nodes.row.get(task.node or "") for task in members)
+        where = sorted({int(domain[row]) for row in rows if row is not None})
         if len(where) <= 1:
             return None
-        names = ", ".join(self.tree.names[at][one] if one >= 0 else "none" for one in where)
-        return f"{who} must be in one {name}, and since nodes were relabelled is in {names}"
+        names = ", ".join(wish.tree.names[at][one] if one >= 0 else "none" for one in where)
+        return f"{who} must be in one {level}, and since the topology changed is in {names}"
 
 
 def neighbourhood(world: World, levels: tuple[Level, ...] | None) -> Neighbourhood:
-    """Return the tree of these levels, by default of the usual ones."""
-    names = sorted(world.nodes)
-    labels = [world.said.domains.labels(world.nodes[name]) for name in names]
-    kept = tuple(level for level in USUAL if any(level.key in one for one in labels)) if levels is None else levels
-    tree = tree_of(kept, len(names), lambda key: domains(key, labels), whole=False)
-    return Neighbourhood(tree, {name: row for row, name in enumerate(names)})
+    """Return the neighbourhood of the nodes as they are now."""
+    return Neighbourhood(world, world.node_table(), levels)
 
 
 def members_with_places(tasks: Iterable[Task]) -> dict[str, list[Task]]:

@@ -60,7 +60,10 @@ class NodeRows:
         """Return the table for the world as it is now."""
         axis = Axis.of(world.resources)
         old = self._table
-        if old is not None and not self._dirty and axis == self._axis:
+        for name in world.said.domains.refresh(world.nodes, self._dirty):
+            self.touch(name)
+        same_levels = old is not None and old.tiers == world.said.domains.tiers
+        if old is not None and not self._dirty and axis == self._axis and same_levels:
             return old, axis
         known = (
             old is not None and axis == self._axis and all((n in old.row) == (n in world.nodes) for n in self._dirty)
@@ -84,7 +87,8 @@ class NodeRows:
         }
         labels = list(old.labels)
         images = _images(world, old, dirty)
-        relabelled = False
+        tiers = world.said.domains.tiers
+        relabelled = tiers != old.tiers
         # A loop over the nodes that changed since the last cycle, not over all.
         for name in dirty:
             row, node = old.row[name], world.nodes[name]
@@ -107,7 +111,7 @@ class NodeRows:
             labels=tuple(labels) if relabelled else old.labels, feature_sets=features[0], feature_set=features[1],
             devices=self.devices.table(old.names, world.nodes, self._dirty), _domains=kept, images=images,
             _holders=old._holders if images is old.images else [],  # noqa: SLF001 (as above)
-            _trees={} if relabelled else old._trees, **columns,  # noqa: SLF001 (as above)
+            tiers=tiers, _trees={} if relabelled else old._trees, **columns,  # noqa: SLF001 (as above)
         )  # fmt: skip
 
 

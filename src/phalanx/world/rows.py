@@ -89,7 +89,7 @@ class Rows:
             scored=scored, gangs=gangs, tasks=tasks, queues=queues, occupancy=occupancy, running=running,
             wave_deadline=world.wave_deadline, volumes=self._volumes.table(world.volumes.objects, nodes, world.on_node),
             shared=self.nodes.shared.table(world, nodes, running, tasks),
-            topologies={name: seen.levels for name, seen in sorted(world.said.topologies.items())},
+            topologies=world.said.trees,
             derived=self._handed_on(self._amounts[0][0], nodes.names, nodes.labels, nodes.taint_sets, nodes.taint_set),
             lost_devices=lost,
             users=users,

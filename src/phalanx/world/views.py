@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from phalanx.model.events import GroupsSeen
+from phalanx.model.events import GroupsSeen, Refused
 from phalanx.model.node import Node
 from phalanx.model.reference import Reference
 from phalanx.model.task import Task
@@ -44,6 +44,16 @@ def members_of(world: World, gang_key: str) -> list[Task]:
 def groups_of(world: World) -> Mapping[Reference, GroupsSeen]:
     """Return the objects that describe groups, as they are at any time."""
     return MappingProxyType(world.groups)
+
+
+def refused_of(world: World) -> Mapping[Reference, Refused]:
+    """Return the objects that are set aside, as they are at any time."""
+    return MappingProxyType(world.refused)
+
+
+def left_out(world: World) -> tuple[Refused, ...]:
+    """Return what objects say that make a tree of domains and does not fit into it."""
+    return world.said.domains.mistakes
 
 
 def referring_to(world: World, owner: Reference) -> list[Task]:

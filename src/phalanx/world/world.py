@@ -30,7 +30,7 @@ from phalanx.model.gang import Gang
 from phalanx.model.outcome import Outcome, Result
 from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release
 from phalanx.model.reference import Reference
-from phalanx.model.snapshot import WAVE_DEADLINE, Snapshot
+from phalanx.model.snapshot import WAVE_DEADLINE, NodeTable, Snapshot
 from phalanx.model.task import Shape, State, Task
 from phalanx.model.usage import ByUser, Memory
 from phalanx.world.assumptions import Assumptions
@@ -86,8 +86,10 @@ class World:
                 self.moves.gone(uid)
             case NodeGone(name):
                 self._touch(*self._nodes.drop(name))
-            case NamespaceSeen() | NamespaceGone() | DomainSeen() | DomainGone() | StorageSeen() | StorageGone():
+            case NamespaceSeen() | NamespaceGone() | StorageSeen() | StorageGone():
                 self._touch(*self.said.about_nodes(event))
+            case DomainSeen() | DomainGone():
+                self._news = self.said.about_domains(event) or self._news
             case _ if isinstance(event, OfGangs):
                 self.said.apply(event)
             case BudgetSeen() | BudgetGone():
@@ -217,6 +219,10 @@ class World:
         self._news = False
         return snapshot
 
+    def node_table(self) -> NodeTable:
+        """Return the nodes as a snapshot would have them."""
+        return self._rows.nodes.table(self)[0]
+
     def gang_of(self, task: Task) -> Gang | None:
         """Return the gang of a task of ours; None for others' and for finished ones."""
         if not task.ours or task.state in FINISHED:
@@ -277,7 +283,7 @@ class World:
 
     def _set_aside(self, event: Refused) -> None:
         """An object that cannot be read any more is not acted upon; pods that run stay charged."""
-        self._touch(*self.said.set_aside(event))
+        self._news = self.said.set_aside(event) or self._news
         self._touch(*self._nodes.apply(event))
         if event.queue:
             self.queues.apply(event, self.resources)

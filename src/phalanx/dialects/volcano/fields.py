@@ -44,9 +44,9 @@ spec.minTaskMember | honoured | so many of each task, as long as `minMember` is 
 spec.minResources | ignored | what the pods ask for decides. Volcano admits a group by it before there are pods
 spec.queue | honoured | its queue; absent `default`. It overrides what the pods say. Where it is `default`, the annotation `scheduling.volcano.sh/queue-name` of the namespace names another: Volcano's webhook writes that when the group is made, here it counts as it is now
 spec.priorityClassName | honoured | the gang's priority; a class that is not there gives the cluster's default class, else 0. The pods' own classes do not count, as there
-spec.networkTopology.mode | held | `hard`, or absent, holds the gang: HyperNodes are not read yet. `soft` only prefers, and is ignored
-spec.networkTopology.highestTierAllowed | held | with the mode
-spec.networkTopology.highestTierName | held | with the mode; beside `highestTierAllowed` it is refused
+spec.networkTopology.mode | honoured | the gang is as close as can be in the [tree of HyperNodes](topology.md#volcanos-hypernodes): `hard`, or absent, in one up to the highest tier; `soft` anywhere
+spec.networkTopology.highestTierAllowed | honoured | `hard`: in one HyperNode of this tier or below. Above all tiers: the whole cluster, as there. Below all, or without any HyperNode: the gang waits and says so
+spec.networkTopology.highestTierName | honoured | the same by the name of a tier; one that no HyperNode has: the gang waits. Beside `highestTierAllowed` it is refused
 spec.subGroupPolicy[].name | ignored | it only names the policy
 spec.subGroupPolicy[].labelSelector | ignored | with `minSubGroups` 0 and no topology nothing follows from it
 spec.subGroupPolicy[].matchLabelKeys | ignored | the same
@@ -135,16 +135,33 @@ spec.maxRetry | ignored | carried out by Volcano's controller
 spec.ttlSecondsAfterFinished | ignored | the same
 spec.priorityClassName | honoured | of the group, and of pods whose template names none
 spec.minSuccess | ignored | carried out by Volcano's controller
-spec.networkTopology.mode | held | as that of the group
-spec.networkTopology.highestTierAllowed | held | with the mode
-spec.networkTopology.highestTierName | held | with the mode
+spec.networkTopology.mode | honoured | as that of the group
+spec.networkTopology.highestTierAllowed | honoured | the same
+spec.networkTopology.highestTierName | honoured | the same
 status.state.phase | honoured | a Job that is over, or about to be, gets no pods
+""")  # noqa: E501 (a table)
+
+_HYPER_NODE = _rows("""
+spec.tier | honoured | the lower, the closer. A HyperNode in another one must be of a lower tier than that one
+spec.tierName | honoured | the name of the tier, for `highestTierName`, reasons and closeness. One name for two tiers means the lower one
+spec.members[].type | honoured | `Node` or `HyperNode`
+spec.members[].selector.exactMatch.name | honoured | a node, or a smaller HyperNode; who is not there yet is in it when it comes
+spec.members[].selector.regexMatch.pattern | honoured | nodes in whose name it is found, as Go finds it, in linear time; flags, word boundaries and Unicode classes are refused. Not for HyperNodes
+spec.members[].selector.labelMatch | honoured | nodes by their labels; an empty one means nobody. Not for HyperNodes
+status.nodeCount | ignored | Volcano's controller writes it
+status.conditions[].type | ignored | the same
+status.conditions[].status | ignored | the same
+status.conditions[].reason | ignored | the same
+status.conditions[].message | ignored | the same
+status.conditions[].lastTransitionTime | ignored | the same
+status.conditions[].observedGeneration | ignored | the same
 """)  # noqa: E501 (a table)
 
 FIELDS: Mapping[str, tuple[Field, ...]] = {
     "Pods": _PODS,
     "PodGroup `scheduling.volcano.sh/v1beta1`": _POD_GROUP,
     "Queue `scheduling.volcano.sh/v1beta1`": _QUEUE,
+    "HyperNode `topology.volcano.sh/v1alpha1`": _HYPER_NODE,
     "Job `batch.volcano.sh/v1alpha1`, in files": _JOB,
 }
 

@@ -1,14 +1,16 @@
 """Volcano's PodGroup (`scheduling.volcano.sh/v1beta1`): a gang with a queue, a priority class and minimums per task."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from phalanx.dialects.mistakes import FieldError, Mistakes, check_name, one_of, under
 from phalanx.dialects.timestamps import moment
 from phalanx.dialects.volcano import objects as api
 from phalanx.dialects.volcano.amounts import read_amounts
+from phalanx.dialects.volcano.hyper_nodes import TREE
 from phalanx.dialects.volcano.pods import COUNT_ALLOWED, GROUP, GROUP_KIND, PREEMPTABLE, QUEUE, truth
 from phalanx.model.events import GroupsSeen
-from phalanx.model.gang import Group, Subgroup
+from phalanx.model.gang import Group, Named, Subgroup
 from phalanx.model.quantity import shown
 from phalanx.model.reference import Reference
 
@@ -16,7 +18,18 @@ VERSION = f"{GROUP}/v1beta1"
 DEFAULT_QUEUE = "default"
 HARD, SOFT = MODES = ("hard", "soft")
 
+#: A tier below all: the lowest one that there is.
+NEAREST = 0
+
 _LATER = "not honoured by this version"
+
+
+class Nearness(NamedTuple):
+    """Wishes of a group or a part of it, as the model has them."""
+
+    required: Named = None
+    preferred: Named = None
+    topology: Reference | None = None
 
 
 def read_group(group: api.PodGroup) -> GroupsSeen:
@@ -30,11 +43,15 @@ def read_group(group: api.PodGroup) -> GroupsSeen:
     if spec.priority_class_name:
         check_name(spec.priority_class_name, "spec.priorityClassName")
     read_amounts(spec.min_resources, "spec.minResources")
+    near = network_topology(spec.network_topology, "spec.networkTopology")
     held = _deletion(group) or _required(spec)
     found = Group(
         meta.name,
         # Zero lets its pods start one by one.
         spec.min_member or None,
+        topology_required=near.required,
+        topology_preferred=near.preferred,
+        topology=near.topology,
         queue=queue,
         queue_field="spec.queue",
         namespace_key=QUEUE if queue == DEFAULT_QUEUE else "",
@@ -53,10 +70,10 @@ def read_group(group: api.PodGroup) -> GroupsSeen:
     )  # fmt: skip
 
 
-def check_topology(wish: api.NetworkTopology | None, path: str) -> str | None:
-    """Return the field of a topology that must be kept; None: there is none, or it is only a preference."""
+def network_topology(wish: api.NetworkTopology | None, path: str) -> Nearness:
+    """Return how near to each other pods must, and should, be: as near as can be, up to the highest tier allowed."""
     if wish is None:
-        return None
+        return Nearness()
     if wish.mode not in {None, *MODES}:
         raise FieldError(f"{path}.mode", one_of(wish.mode, MODES))
     if wish.highest_tier_allowed is not None and wish.highest_tier_name:
@@ -64,7 +81,10 @@ def check_topology(wish: api.NetworkTopology | None, path: str) -> str | None:
             f"{path}.highestTierName",
             f"found {shown(wish.highest_tier_name)} beside highestTierAllowed, allowed is one of the two",
         )
-    return path if (wish.mode or HARD) == HARD else None
+    if (wish.mode or HARD) == SOFT:
+        return Nearness(None, NEAREST, TREE)
+    highest = wish.highest_tier_name or None if wish.highest_tier_allowed is None else wish.highest_tier_allowed
+    return Nearness(highest, NEAREST, TREE)
 
 
 def _tasks(spec: api.PodGroupSpec) -> tuple[Subgroup, ...]:
@@ -88,10 +108,11 @@ def _deletion(group: api.PodGroup) -> str | None:
 
 def _required(spec: api.PodGroupSpec) -> str | None:
     """Return the first constraint that is not honoured. All of them are checked before one is named."""
-    fields = [check_topology(spec.network_topology, "spec.networkTopology")]
+    fields = list[str | None]()
     for index, policy in enumerate(spec.sub_group_policy or ()):
         path = f"spec.subGroupPolicy[{index}]"
         if policy.min_sub_groups:
             fields.append(f"{path}.minSubGroups")
-        fields.append(check_topology(policy.network_topology, f"{path}.networkTopology"))
+        near = network_topology(policy.network_topology, f"{path}.networkTopology")
+        fields.append(f"{path}.networkTopology" if near.required is not None else None)
     return next((f"{field}: {_LATER}" for field in fields if field is not None), None)

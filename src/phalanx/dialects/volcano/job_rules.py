@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from phalanx.dialects.mistakes import FieldError, check_name, one_of
 from phalanx.dialects.volcano import job_objects as api
-from phalanx.dialects.volcano.groups import DEFAULT_QUEUE, check_topology
+from phalanx.dialects.volcano.groups import DEFAULT_QUEUE, network_topology
 from phalanx.dialects.volcano.pods import SCHEDULER
 from phalanx.model.quantity import shown
 
@@ -42,7 +42,7 @@ def complete(job: api.Job) -> api.JobSpec:
             "spec.minAvailable", f"found {spec.min_available}, allowed is at most the {replicas} pods of all tasks"
         )
     _check_volumes(spec.volumes or ())
-    check_topology(spec.network_topology, "spec.networkTopology")
+    network_topology(spec.network_topology, "spec.networkTopology")
     _check_order(tasks)
     queue = spec.queue or DEFAULT_QUEUE
     check_name(queue, "spec.queue")
@@ -97,7 +97,7 @@ def _check_partitions(task: api.Task, path: str) -> None:
     parts = task.partition_policy
     if parts is None:
         return
-    check_topology(parts.network_topology, f"{path}.partitionPolicy.networkTopology")
+    network_topology(parts.network_topology, f"{path}.partitionPolicy.networkTopology")
     size = parts.partition_size
     for name, found, count in (
         ("replicas", task.replicas, parts.total_partitions),

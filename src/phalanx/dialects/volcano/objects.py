@@ -22,6 +22,48 @@ class NetworkTopology(Struct, gc=False, rename="camel"):
     highest_tier_name: str | None = None
 
 
+class ExactMatch(Struct, gc=False):
+    """One object by its name."""
+
+    name: str
+
+
+class RegexMatch(Struct, gc=False):
+    """Nodes by a pattern that is found in their names."""
+
+    pattern: str
+
+
+class MemberSelector(Struct, gc=False, rename="camel"):
+    """Which members: exactly one of the three is set."""
+
+    exact_match: ExactMatch | None = None
+    regex_match: RegexMatch | None = None
+    label_match: objects.Selector | None = None
+
+
+class Member(Struct, gc=False):
+    """Nodes, or a smaller HyperNode."""
+
+    type: str
+    selector: MemberSelector | None = None
+
+
+class HyperNodeSpec(Struct, gc=False, rename="camel"):
+    """What a HyperNode says."""
+
+    tier: Count
+    tier_name: str | None = None
+    members: list[Member] | None = None
+
+
+class HyperNode(Struct, gc=False):
+    """A HyperNode."""
+
+    metadata: objects.Versioned
+    spec: HyperNodeSpec
+
+
 class SubGroupPolicy(Struct, gc=False, rename="camel"):
     """Pods of a group that are placed together, by their labels."""
 

@@ -5,9 +5,11 @@ from phalanx.dialects.dialect import Dialect, Kind, Maker, Version, Wishes
 from phalanx.dialects.mistakes import Mistakes
 from phalanx.dialects.volcano import jobs, objects, pods
 from phalanx.dialects.volcano.groups import VERSION, read_group
+from phalanx.dialects.volcano.hyper_nodes import GROUP as TOPOLOGY
+from phalanx.dialects.volcano.hyper_nodes import read_hyper_node
 from phalanx.dialects.volcano.queues import read_queue
 from phalanx.dialects.volcano.status import group_status, queue_status
-from phalanx.model.events import GroupsGone, QueueGone
+from phalanx.model.events import DomainGone, GroupsGone, QueueGone
 
 
 def _wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes | None:
@@ -43,6 +45,14 @@ VOLCANO = Dialect(
             life=group_status,
             # Its definition has no subresource for the status.
             status_apart=False,
+        ),
+        Kind(
+            kind="HyperNode",
+            group=TOPOLOGY,
+            plural="hypernodes",
+            namespaced=False,
+            gone=DomainGone,
+            versions=(Version("v1alpha1", objects.HyperNode, read_hyper_node),),
         ),
     ),
     makers=(Maker("Job", f"{jobs.GROUP}/v1alpha1", jobs.made_of),),

@@ -18,7 +18,7 @@ from phalanx.engine.placement.copies import copies
 from phalanx.engine.placement.domains import anchored
 from phalanx.engine.placement.find import request_of
 from phalanx.engine.placement.together import distinct_shapes
-from phalanx.engine.placement.wishes import EVERYWHERE, Part, parts_of
+from phalanx.engine.placement.wishes import Part, parts_of
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Moved
 from phalanx.engine.session.request import Request, When
@@ -26,6 +26,7 @@ from phalanx.engine.session.session import Mark, Session
 from phalanx.engine.session.units import Unit
 from phalanx.model.axis import Bool, Int
 from phalanx.model.running import OVERBUDGETED
+from phalanx.model.wish import EVERYWHERE
 
 #: In so many domains room is made on trial.
 TRIALS = 8

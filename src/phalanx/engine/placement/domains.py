@@ -13,12 +13,13 @@ import numpy as np
 from phalanx.engine.kernels.tree_capacity import Fill, fewest, parts_needed, summed, whole_pieces
 from phalanx.engine.placement.copies import copies, reaches
 from phalanx.engine.placement.find import find
-from phalanx.engine.placement.wishes import EVERYWHERE, Part, Wish
+from phalanx.engine.placement.wishes import Part
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
 from phalanx.model.axis import Bool, Int
 from phalanx.model.tree import NONE
+from phalanx.model.wish import EVERYWHERE, Wish
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from phalanx.engine.placement.wishes import EVERYWHERE, Wish, wish_of
+from phalanx.engine.placement.wishes import wish_of
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.rows import distinct
 from phalanx.model.axis import Int
 from phalanx.model.gang import Gang, Subgroup, every, holders
 from phalanx.model.snapshot import Snapshot, TaskTable
 from phalanx.model.tree import NONE as NO_DOMAIN
+from phalanx.model.wish import EVERYWHERE, Wish
 
 
 class _Member(NamedTuple):

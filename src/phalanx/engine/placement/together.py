@@ -15,12 +15,13 @@ from phalanx.engine.placement.copies import copies, fits_there, reaches
 from phalanx.engine.placement.domains import Choice, choices, fill, most, wanted_by
 from phalanx.engine.placement.find import NO_TASKS, request_of
 from phalanx.engine.placement.segments import NO_SEGMENT, apart
-from phalanx.engine.placement.wishes import EVERYWHERE, Part, Wish, segments_as_parts
+from phalanx.engine.placement.wishes import Part, segments_as_parts
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Lack, Taken, Unit
 from phalanx.model.axis import Bool, Int
+from phalanx.model.wish import EVERYWHERE, Wish
 
 #: Trying one way to place a group costs as much as so many steps of other searches.
 STEPS_OF_A_WAY = 20

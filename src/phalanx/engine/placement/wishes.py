@@ -1,8 +1,7 @@
 """Wishes: inside one domain of which level a gang, or a part of it, must be or should be; and who is there already."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,49 +10,9 @@ from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Unit
 from phalanx.model.axis import Bool, Int
-from phalanx.model.gang import Gang, Segments, Subgroup
-from phalanx.model.reference import Reference
+from phalanx.model.gang import Gang, Subgroup
 from phalanx.model.snapshot import Snapshot, TaskTable
-from phalanx.model.tree import NODE, USUAL, Level, Tree
-
-#: The level above all: the whole cluster.
-EVERYWHERE = -1
-_USUAL = {level.key: level.name for level in (*USUAL, NODE)}
-
-
-class Wishing(Protocol):
-    """A gang or a subgroup."""
-
-    @property
-    def topology_required(self) -> str | None: ...  # noqa: D102 (as `Gang` has it)
-    @property
-    def topology_preferred(self) -> str | None: ...  # noqa: D102
-    @property
-    def topology(self) -> Reference | None: ...  # noqa: D102
-    @property
-    def segments(self) -> Segments | None: ...  # noqa: D102
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """Levels of a tree, as numbers."""
-
-    tree: Tree
-    #: All must be in one domain of this level; EVERYWHERE: of none.
-    required: int = EVERYWHERE
-    #: They should be in one domain of this level, or else of the next one above; None: nothing is said.
-    preferred: int | None = None
-    #: Every `size` tasks must be in one domain of this level, which is below the required one; None: nothing is said.
-    segment: int | None = None
-    size: int = 1
-    #: Why it can never be fulfilled.
-    problem: str | None = None
-
-    @property
-    def bottom(self) -> int:
-        """Return the lowest level at which it matters how tasks are spread: nodes count where they are named."""
-        named = max(self.required, *(-1 if level is None else level for level in (self.preferred, self.segment)))
-        return self.tree.lowest if named == self.tree.lowest else self.tree.lowest - 1
+from phalanx.model.wish import EVERYWHERE, Wish, Wishing, resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,56 +40,7 @@ class Part:
 
 def wish_of(snapshot: Snapshot, policy: Policy, of: Wishing) -> Wish | None:
     """Return what a gang or a subgroup wishes for itself; None: nothing."""
-    required, preferred = of.topology_required, of.topology_preferred
-    level = None if of.segments is None else of.segments.level
-    wanted = [key for key in (required, preferred, level) if key is not None]
-    if not wanted:
-        return None
-    nodes = snapshot.nodes
-    if of.topology is not None:
-        keys = snapshot.topologies.get(of.topology)
-        if keys is None:
-            return Wish(nodes.tree(policy.levels), problem=f"there is no {of.topology}")
-        tree = nodes.tree(tuple(_level(key) for key in keys), whole=True)
-    else:
-        tree = nodes.tree(policy.levels)
-        if wanted[0] not in tree.number and nodes.domains(wanted[0]).names:
-            # A label that is no level of the tree is the top of a tree of its own.
-            there = (tree.levels[tree.number[key]] if key in tree.number else _level(key) for key in wanted)
-            tree = nodes.tree(tuple(one for one in dict.fromkeys(there) if one is not NODE))
-    wish = _resolved(tree, required, preferred)
-    return wish if of.segments is None or wish.problem is not None else _cut(wish, of.segments)
-
-
-def _level(key: str) -> Level:
-    return Level(key, _USUAL.get(key) or key.rpartition("/")[2])
-
-
-def _resolved(tree: Tree, required: str | None, preferred: str | None) -> Wish:
-    problem = None if required is None else _unknown(tree, required)
-    if problem is not None:
-        return Wish(tree, problem=problem)
-    must = EVERYWHERE if required is None else tree.number[required]
-    should = None if preferred is None else tree.number.get(preferred)
-    return Wish(tree, must, None if should is None or should <= must else should)
-
-
-def _cut(wish: Wish, segments: Segments) -> Wish:
-    """Return a wish with its segments. Where all must be in one domain of their level, or of one below, they are."""
-    problem = _unknown(wish.tree, segments.level)
-    if problem is not None:
-        return replace(wish, problem=problem)
-    level = wish.tree.number[segments.level]
-    return wish if level <= wish.required else replace(wish, segment=level, size=segments.size)
-
-
-def _unknown(tree: Tree, level: str) -> str | None:
-    """Say that nothing is a domain of a level; None: something is."""
-    at = tree.number.get(level)
-    if at is None:
-        known = ", ".join(one.name for one in tree.levels)
-        return f"no node has the label {level}, and it is no level: the levels are {known}"
-    return None if tree.size(at) else f"no node has the label {tree.levels[at].key} of level {tree.levels[at].name}"
+    return resolved(snapshot.nodes, snapshot.topologies, policy.levels, of)
 
 
 def parts_of(session: Session, policy: Policy, unit: Unit) -> Part | None:
