@@ -52,6 +52,16 @@ def test_what_is_left_out_has_the_defaults_of_kai() -> None:
     assert group(empty) == Group("train", 1, **DEFAULTS)
 
 
+def test_a_minimum_of_subgroups_asks_for_so_many_of_them() -> None:
+    listed = [
+        {"name": "a", "minSubGroup": 1}, {"name": "a1", "parent": "a", "minMember": 3},
+        {"name": "a2", "parent": "a", "minMember": 2}, {"name": "b", "minMember": 9},
+    ]  # fmt: skip
+    inside = Subgroup("a", 0, (Subgroup("a1", 3), Subgroup("a2", 2)), groups=1)
+    expected = Group("train", 2, subgroups=(inside, Subgroup("b", 9)), groups=1, **DEFAULTS)
+    assert group({"minSubGroup": 1, "subGroups": listed}) == expected
+
+
 def test_what_must_not_be_preempted_says_so() -> None:
     assert group({"preemptibility": "non-preemptible"}).preemptible is False
 
@@ -96,6 +106,10 @@ def test_a_group_that_may_not_be_placed_is_read_and_held(spec: Any, meta: dict[s
         ({"subGroups": [{"name": "a", "parent": "b"}]}, "subGroups[0].parent",
          "found 'b', allowed is another subgroup's name"),
         ({"subGroups": [{"name": "a", "parent": "a"}]}, "subGroups[0].parent", "found a in a, allowed is a tree"),
+        ({"minSubGroup": 2, "subGroups": [{"name": "a"}]}, "minSubGroup",
+         "found 2, allowed is at most 1, the number of its subgroups"),
+        ({"subGroups": [{"name": "a", "minSubGroup": 1}]}, "subGroups[0].minSubGroup",
+         "found 1, allowed is at most 0, the number of its subgroups"),
         ({"subGroups": [{"name": "x", "parent": "a"}, {"name": "a", "parent": "b"}, {"name": "b", "parent": "a"}]},
          "subGroups[1].parent", "found a in b in a, allowed is a tree"),
         ({"subGroups": [{"name": "a0"}, *[{"name": f"a{n}", "parent": f"a{n - 1}"} for n in range(1, 2000)]]},

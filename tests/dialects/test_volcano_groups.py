@@ -11,13 +11,13 @@ from phalanx.dialects.read import read
 from phalanx.dialects.volcano.groups import NEAREST
 from phalanx.dialects.volcano.hyper_nodes import TREE
 from phalanx.model.events import GroupsSeen, Refused
-from phalanx.model.gang import Group, Subgroup
+from phalanx.model.gang import Division, Group, Subgroup
 from phalanx.model.reference import Reference
+from phalanx.model.selectors import LabelSelector, Requirement
 from phalanx.world.world import World
 
 API = "scheduling.volcano.sh/v1beta1"
 KIND = "PodGroup.scheduling.volcano.sh"
-LATER = "not honoured by this version"
 DEFAULTS: dict[str, Any] = {
     "queue": "default", "priority_absent": 0, "all_in_leaves": False,
     "namespace_key": "scheduling.volcano.sh/queue-name",
@@ -47,7 +47,9 @@ def test_a_pod_group_is_one_group_with_its_queue_its_priority_class_and_its_task
     meta = {"uid": "g-1", "generation": 5, "creationTimestamp": "2026-11-01T12:00:00Z"}
     expected = Group(
         "train", 3, topology_preferred=NEAREST, topology=TREE, queue="research", all_in_leaves=False,
-        subgroups=(Subgroup("master", 1), Subgroup("worker", 2)), priority_class="high", priority_absent=0,
+        subgroups=(Subgroup("master", 1), Subgroup("worker", 2)),
+        divisions=(Division("w", LabelSelector((Requirement("a", "In", ("b",)),)), (), Subgroup("", 2)),),
+        priority_class="high", priority_absent=0,
         created=1_793_534_400.0,
     )  # fmt: skip
     status = {"phase": "Inqueue"}
@@ -72,6 +74,13 @@ def test_a_network_topology_is_as_near_as_can_be_and_if_hard_in_one_domain(wish:
     assert (found.topology_required, found.topology_preferred, found.topology) == (required, NEAREST, TREE)
 
 
+def test_a_policy_of_subgroups_divides_pods_by_their_labels() -> None:
+    near = {"mode": "hard", "highestTierAllowed": 1}
+    policy = {"name": "w", "matchLabelKeys": ["part"], "subGroupSize": 4, "minSubGroups": 2, "networkTopology": near}
+    part = Subgroup("", 4, (), 1, NEAREST, TREE)
+    assert group({"subGroupPolicy": [policy]}).divisions == (Division("w", None, ("part",), part, 2),)
+
+
 def test_minimums_of_tasks_count_only_while_the_group_asks_for_as_many() -> None:
     tasks = {"master": 1, "worker": 4}
     assert group({"minMember": 5, "minTaskMember": tasks}).subgroups == (Subgroup("master", 1), Subgroup("worker", 4))
@@ -87,9 +96,6 @@ def test_who_may_be_evicted_is_read_as_go_reads_truths(word: str, said: bool) ->
 @pytest.mark.parametrize(
     ("spec", "meta", "hold"),
     [
-        ({"subGroupPolicy": [{"minSubGroups": 2}]}, {}, f"spec.subGroupPolicy[0].minSubGroups: {LATER}"),
-        ({"subGroupPolicy": [{}, {"networkTopology": {"highestTierName": "rack"}}]}, {},
-         f"spec.subGroupPolicy[1].networkTopology: {LATER}"),
         ({}, {"deletionTimestamp": "2026-11-01T12:00:00Z"}, "metadata.deletionTimestamp: it is being deleted"),
     ],
 )  # fmt: skip
@@ -115,6 +121,11 @@ def test_what_is_not_honoured_holds_the_gang_and_names_the_field(spec: Any, meta
          "found 'rack' beside highestTierAllowed, allowed is one of the two"),
         ({"subGroupPolicy": [{"subGroupSize": 0}]}, "subGroupPolicy[0].subGroupSize",
          "found 0, allowed is a whole number >= 1"),
+        ({"subGroupPolicy": [{"matchLabelKeys": ["a b"]}]}, "subGroupPolicy[0].matchLabelKeys[0]",
+         "found 'a b', allowed is the key of a label"),
+        ({"subGroupPolicy": [{"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Is"}]}}]},
+         "subGroupPolicy[0].labelSelector.matchExpressions[0].operator",
+         "found 'Is', allowed is In, NotIn, Exists, DoesNotExist"),
         ({"subGroupPolicy": [{"networkTopology": {"mode": "x"}}]}, "subGroupPolicy[0].networkTopology.mode",
          "found 'x', allowed is hard, soft"),
     ],

@@ -17,6 +17,7 @@ from phalanx.world.neighbourhood import neighbourhood
 from phalanx.world.world import World
 
 LEAF = "HyperNode of tier 1"
+FULL = "(4/4 nodes: 4 short of cpu (most free on one node: 0 of 2))"
 KIND = "HyperNode.topology.volcano.sh"
 ONE_OF = "of exactMatch, regexMatch, labelMatch, allowed is exactly one"
 
@@ -201,6 +202,29 @@ def test_hyper_nodes_that_contradict_each_other_are_named_and_everybody_else_pro
         f"{KIND} d: spec.members[1].{name}: there is no {KIND} gone",
         f"{KIND} c: spec.members: counted where they are already: n2 in b",
     ]
+
+
+def test_partitions_of_a_job_are_each_in_one_hyper_node_and_so_many_start_as_must() -> None:
+    """What Volcano's controller makes of a task of three partitions of two, of which two must start."""
+    cluster = Cluster()
+    policy = {
+        "name": "w", "subGroupSize": 2, "minSubGroups": 2, "matchLabelKeys": ["volcano.sh/partition-id"],
+        "labelSelector": {"matchLabels": {"volcano.sh/task-spec": "w"}},
+        "networkTopology": {"mode": "hard", "highestTierAllowed": 1},
+    }  # fmt: skip
+    cluster.see({
+        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "g", "namespace": "ns"},
+        "spec": {"minMember": 4, "minTaskMember": {"w": 4}, "subGroupPolicy": [policy]},
+    })  # fmt: skip
+    for at in range(6):
+        pod = cluster.pod("g", at)
+        pod["metadata"]["labels"] = {"volcano.sh/partition-id": str(at // 2), "volcano.sh/task-spec": "w"}
+        pod["metadata"]["annotations"]["volcano.sh/task-spec"] = "w"
+        cluster.see(pod)
+    assert cluster.plan() == [
+        "g-0 n1", "g-1 n2", "g-2 n3", "g-3 n4",
+        f"wait 2 needed of subgroup w/2 in one {LEAF}: no {LEAF} has room for any of 2 {FULL}",
+    ]  # fmt: skip
 
 
 def test_pods_are_tasks_here() -> None:

@@ -18,7 +18,7 @@ from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.rows import distinct
 from phalanx.engine.session.session import Session
 from phalanx.model.axis import Bool, Int
-from phalanx.model.gang import leaves, row_of
+from phalanx.model.gang import lacking, leaves, row_of
 from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release, Step
 from phalanx.model.running import OVERBUDGETED
 from phalanx.model.sharing import NOWHERE, Part
@@ -284,10 +284,14 @@ def _short_of_subgroups(snapshot: Snapshot, tasks: Int, started: Bool) -> Bool:
     gangs = snapshot.gangs
     broken = np.zeros(len(gangs), np.bool_)
     for row in np.flatnonzero(started & gangs.irregular).tolist():
-        there = dict(gangs.running_in.get(row, {}))
+        there, gang, touched = dict(gangs.running_in.get(row, {})), gangs.gangs[row], set[str]()
         for task in tasks[snapshot.tasks.gang[tasks] == row].tolist():
             name = snapshot.tasks.subgroups[task]
             if name is not None:
                 there[name] = there.get(name, 0) + 1
-        broken[row] = any(there.get(part.name, 0) < part.minimum for part in leaves(gangs.gangs[row].subgroups))
+                touched.add(name)
+        # Of subgroups that need not all start, those that do start whole.
+        begun = [part for part in leaves(gang.subgroups) if not gang.chooses or part.name in touched]
+        missing = lacking(gang.subgroups, gang.groups, there) > 0
+        broken[row] = missing or any(there.get(part.name, 0) < part.minimum for part in begun)
     return broken

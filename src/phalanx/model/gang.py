@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from phalanx.model.reference import Reference
+from phalanx.model.selectors import LabelSelector
 
 #: A level by its name or the key of its label; or by a number: the highest tier of domains that objects name.
 Named: TypeAlias = str | int | None
@@ -31,6 +32,8 @@ class Subgroup:
     #: The object that lists the levels; None: as the policy says.
     topology: Reference | None = None
     segments: Segments | None = None
+    #: So many of its children must be whole, the others may start later, each whole; None: all of them must.
+    groups: int | None = None
 
     @property
     def wishes(self) -> bool:
@@ -64,6 +67,20 @@ def holders(gang: "Gang") -> dict[str, str]:
 
     walk(gang.subgroups, "")
     return found
+
+
+class Division(NamedTuple):
+    """Pods that the values of some labels divide into subgroups."""
+
+    #: The subgroup above them.
+    name: str
+    #: Which pods; None: all that have the labels.
+    selector: LabelSelector | None
+    keys: tuple[str, ...]
+    #: What each of them is like, whatever it is called.
+    part: Subgroup
+    #: As of a subgroup: so many of them must be whole.
+    groups: int = 0
 
 
 class PodFields(NamedTuple):
@@ -147,6 +164,10 @@ class Group:
     namespace_key: str = ""
     #: A tree; empty: it has none.
     subgroups: tuple[Subgroup, ...] = ()
+    #: As of a subgroup.
+    groups: int | None = None
+    #: Pods that are divided by their labels are in no other subgroup.
+    divisions: tuple[Division, ...] = ()
     #: Every pod must be in a leaf of the tree; otherwise who is in none counts to the minimum alone.
     all_in_leaves: bool = True
     #: The priority class that gives the priority, where `priority` is None. A class that is missing gives the value of
@@ -163,7 +184,8 @@ class Group:
     @property
     def topologies(self) -> set[Reference]:
         """Return the objects that list the levels that it, or a subgroup, speaks of."""
-        named = (self.topology, *(part.topology for part in every(self.subgroups)))
+        parts = (*every(self.subgroups), *(one.part for one in self.divisions))
+        named = (self.topology, *(part.topology for part in parts))
         return {one for one in named if one is not None}
 
 
@@ -191,6 +213,8 @@ class Gang:
     minimum: int = 1
     maximum: int | None = None
     subgroups: tuple[Subgroup, ...] = ()
+    #: As of a subgroup.
+    groups: int | None = None
     queue: str = "default"
     priority: int = 0
     created: float = 0.0
@@ -233,10 +257,25 @@ class Gang:
         """Return its expected runtime in seconds; infinity where nobody said so."""
         return math.inf if self.expected_runtime is None else self.expected_runtime
 
+    @property
+    def chooses(self) -> bool:
+        """Tell whether not all of its subgroups must be whole."""
+        return self.groups is not None or any(part.groups is not None for part in every(self.subgroups))
+
     def lacks(self, counted: int, inside: Mapping[str, int]) -> int:
         """Return how many members are missing to the minimums, given those that count in all and per subgroup."""
-        parts = sum(max(part.minimum - inside.get(part.name, 0), 0) for part in leaves(self.subgroups))
-        return max(parts, self.minimum - counted, 0)
+        return max(lacking(self.subgroups, self.groups, inside), self.minimum - counted, 0)
+
+
+def lacking(subgroups: Sequence[Subgroup], groups: int | None, inside: Mapping[str, int]) -> int:
+    """Return how few members more make so many of these subgroups whole (None: all), given those inside each."""
+    each = sorted(
+        lacking(part.children, part.groups, inside)
+        if part.children
+        else max(part.minimum - inside.get(part.name, 0), 0)
+        for part in subgroups
+    )
+    return sum(each if groups is None else each[:groups])
 
 
 def row_of(gangs: Sequence[Gang], key: str) -> int | None:

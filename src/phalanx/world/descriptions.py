@@ -24,6 +24,7 @@ from phalanx.model.gang import Gang
 from phalanx.model.reference import Reference
 from phalanx.model.task import Task
 from phalanx.model.tree import Level, level_of
+from phalanx.world.divisions import divided
 from phalanx.world.domains import DomainObjects
 from phalanx.world.gangs import THERE, assemble, gang_key
 from phalanx.world.groups import look_up
@@ -155,6 +156,14 @@ class Descriptions:
         if hold is None and not any(task.state in THERE for task in unfinished):
             hold = queues.pause(said)
         return gang if hold is None else replace(gang, hold=hold), said
+
+    def divided(self, members: Sequence[Task]) -> Sequence[Task]:
+        """Return the members of a gang, each in the subgroup in which its group puts it."""
+        said = members[0].membership if members else None
+        seen = self.groups.get(said.owner) if said is not None and said.owner is not None else None
+        if said is None or seen is None:
+            return members
+        return divided(members, next((group for group in seen.groups if group.name == said.group), None))
 
     def _set_groups(self, owner: Reference, seen: GroupsSeen | None) -> None:
         """Take in an object that describes groups. Its gangs are worked out again if it says something else."""

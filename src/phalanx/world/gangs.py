@@ -7,6 +7,7 @@ from phalanx.model.gang import Gang, Group, Membership, Subgroup
 from phalanx.model.keys import MAXIMUM, MINIMUM, PREFIX, annotation
 from phalanx.model.task import REPLICAS_OF, Hold, Shape, State, Task
 from phalanx.model.volume import TaskVolumes
+from phalanx.world.divisions import subgroups_of
 from phalanx.world.ranks import NO_SEGMENT, ranked, segments_of
 
 #: Members of these states count towards the minimum. A terminating one will be gone.
@@ -88,7 +89,8 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         said.gang,
         minimum=(said.minimum if group is None else group.minimum) or 1,
         maximum=said.maximum,
-        subgroups=(group.subgroups if group else ()) or _subgroups(by_age),
+        subgroups=(subgroups_of(members, group) if group else ()) or _subgroups(by_age),
+        groups=group.groups if group else None,
         queue=(group.queue if group and not group.namespace_key else None) or queue,
         priority=_priority(members, group),
         created=group.created if group and group.created is not None else by_age[0].created,

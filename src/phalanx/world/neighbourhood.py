@@ -41,6 +41,7 @@ class Neighbourhood:
 
     def split(self, gang: Gang, members: Sequence[Task]) -> str | None:
         """Say of a gang that runs in several domains what it requires and where it is; None: it is not split."""
+        members = self.world.said.divided(members)
         said = [self._apart(gang.name, gang, members), *self._segments(gang, members)]
         for part in every(gang.subgroups):
             inside = {part.name, *(one.name for one in every(part.children))}

@@ -128,7 +128,8 @@ class Rows:
 
     def _unfinished(self, world: "World", key: str) -> list[Task]:
         members = (world.tasks[uid] for uid in world.members.get(key, {}))
-        return sorted((task for task in members if task.state not in FINISHED), key=lambda task: task.uid)
+        unfinished = sorted((task for task in members if task.state not in FINISHED), key=lambda task: task.uid)
+        return list(world.said.divided(unfinished))
 
     def _refresh_queues(self, world: "World") -> None:
         told = world.queues.refresh()
@@ -146,7 +147,7 @@ class Rows:
 
     def _work_out(self, world: "World", key: str) -> None:
         """Write one gang's rows afresh."""
-        unfinished, moved = self._unfinished(world, key), world.moves.of(key)
+        unfinished, moved = self._unfinished(world, key), list(world.said.divided(world.moves.of(key)))
         gang, said = world.said.gang(key, unfinished or moved, world.queues) if unfinished or moved else (None, None)
         if gang is None or not unfinished:
             world.queues.put(key, said, gang, moved)
@@ -158,7 +159,7 @@ class Rows:
         # What is kept for those who are moved is theirs, wherever they are.
         queue = world.queues.put(key, said, gang, [*unfinished, *moved])
         user = world.users.put(key, queue, [*unfinished, *moved])
-        members = [world.tasks[uid] for uid in world.members[key]]
+        members = list(world.said.divided([world.tasks[uid] for uid in world.members[key]]))
         if any(task.mounts for task in members):
             members = [world.volumes.held(task) for task in members]
         piece = piece_of(gang, members, moved, partial(self.shape_of, world), world.volumes.of)

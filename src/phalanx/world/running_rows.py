@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from phalanx.model.axis import Axis
-from phalanx.model.gang import Gang, leaves
+from phalanx.model.gang import Gang, lacking, leaves
 from phalanx.model.queue_table import QueueTable
 from phalanx.model.running import UNBUDGETED, RunningTable, nobody
 from phalanx.model.task import Shape, State, Task
@@ -197,6 +197,9 @@ def _piece(gang: Gang, here: Sequence[tuple[Task, Shape]], counted: Mapping[str,
         wanted = max(part.minimum - (counted.get(part.name, 0) - len(mine)), 0)
         kept += mine[:wanted]
         missing += max(wanted - len(mine), 0)
+    if gang.chooses:
+        # What runs of a subgroup stays together; one that does not run need not.
+        missing = lacking(gang.subgroups, gang.groups, counted)
     wanted = max(gang.minimum - (counted[""] - len(here)), 0)
     missing = max(missing, wanted - len(here))
     ids = {id(pair) for pair in kept}

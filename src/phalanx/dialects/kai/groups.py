@@ -9,7 +9,7 @@ from phalanx.dialects.kai.topologies import TOPOLOGY_KIND
 from phalanx.dialects.mistakes import FieldError, Mistakes, check_name
 from phalanx.dialects.timestamps import moment
 from phalanx.model.events import GroupsSeen
-from phalanx.model.gang import Group, Subgroup
+from phalanx.model.gang import Group, Subgroup, lacking
 from phalanx.model.quantity import shown
 from phalanx.model.reference import Reference
 
@@ -29,7 +29,8 @@ def read_group(group: api.PodGroup) -> GroupsSeen:
     if spec.queue:
         check_name(spec.queue, "spec.queue")
     subgroups = _tree(spec.sub_groups or ())
-    leaves = _minimum(subgroups)
+    groups = _groups(spec.min_sub_group, len(subgroups), "spec.minSubGroup")
+    leaves = lacking(subgroups, groups, {})
     wishes = spec.topology_constraint or api.TopologyConstraint()
     found = Group(
         meta.name,
@@ -40,6 +41,7 @@ def read_group(group: api.PodGroup) -> GroupsSeen:
         queue=spec.queue or None,
         queue_field="spec.queue",
         subgroups=subgroups,
+        groups=groups,
         priority_class=spec.priority_class_name or None,
         priority_absent=_PRIORITY,
         preemptible=preemptible(spec.preemptibility, "spec.preemptibility"),
@@ -84,6 +86,8 @@ def _tree(listed: Sequence[api.SubGroup]) -> tuple[Subgroup, ...]:
             )
         children.setdefault(one.parent or "", []).append(one)
     _check_depth(listed, position)
+    for index, one in enumerate(listed):
+        _groups(one.min_sub_group, len(children.get(one.name, ())), f"spec.subGroups[{index}].minSubGroup")
     return _siblings("", children)
 
 
@@ -121,8 +125,12 @@ def _subgroup(one: api.SubGroup, children: dict[str, list[api.SubGroup]]) -> Sub
         wishes.required_topology_level or None,
         wishes.preferred_topology_level or None,
         _topology(wishes, f"subgroup {one.name}"),
+        groups=one.min_sub_group,
     )
 
 
-def _minimum(subgroups: Sequence[Subgroup]) -> int:
-    return sum(one.minimum + _minimum(one.children) for one in subgroups)
+def _groups(said: int | None, there: int, field: str) -> int | None:
+    """Return how many of its parts must be whole; None: all."""
+    if said is not None and said > there:
+        raise FieldError(field, f"found {said}, allowed is at most {there}, the number of its subgroups")
+    return said

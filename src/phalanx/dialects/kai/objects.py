@@ -75,6 +75,7 @@ class SubGroup(Struct, gc=False, rename="camel"):
 
     name: str
     min_member: Member | None = None
+    min_sub_group: Member | None = None
     parent: str | None = None
     topology_constraint: TopologyConstraint | None = None
 
@@ -83,6 +84,7 @@ class PodGroupSpec(Struct, gc=False, rename="camel"):
     """What a PodGroup says."""
 
     min_member: Member | None = None
+    min_sub_group: Member | None = None
     queue: str | None = None
     priority_class_name: str | None = None
     preemptibility: str | None = None

@@ -47,14 +47,14 @@ spec.priorityClassName | honoured | the gang's priority; a class that is not the
 spec.networkTopology.mode | honoured | the gang is as close as can be in the [tree of HyperNodes](topology.md#volcanos-hypernodes): `hard`, or absent, in one up to the highest tier; `soft` anywhere
 spec.networkTopology.highestTierAllowed | honoured | `hard`: in one HyperNode of this tier or below. Above all tiers: the whole cluster, as there. Below all, or without any HyperNode: the gang waits and says so
 spec.networkTopology.highestTierName | honoured | the same by the name of a tier; one that no HyperNode has: the gang waits. Beside `highestTierAllowed` it is refused
-spec.subGroupPolicy[].name | ignored | it only names the policy
-spec.subGroupPolicy[].labelSelector | ignored | with `minSubGroups` 0 and no topology nothing follows from it
-spec.subGroupPolicy[].matchLabelKeys | ignored | the same
-spec.subGroupPolicy[].subGroupSize | ignored | the same
-spec.subGroupPolicy[].minSubGroups | held | above 0 it holds the gang
-spec.subGroupPolicy[].networkTopology.mode | held | as that of the group
-spec.subGroupPolicy[].networkTopology.highestTierAllowed | held | with the mode
-spec.subGroupPolicy[].networkTopology.highestTierName | held | with the mode
+spec.subGroupPolicy[].name | honoured | its subgroups are called `name/value`. Pods that it divides count to a `minTaskMember` of its own name, and to no other
+spec.subGroupPolicy[].labelSelector | honoured | which pods it divides; absent: all that have the labels
+spec.subGroupPolicy[].matchLabelKeys | honoured | pods with the same values of all these labels are one subgroup; without keys, or values, a pod is in none, as there
+spec.subGroupPolicy[].subGroupSize | honoured | so many pods of a subgroup start together; absent 1
+spec.subGroupPolicy[].minSubGroups | honoured | so many subgroups start with the gang, the oldest that have their pods; the others follow whole, as there is room
+spec.subGroupPolicy[].networkTopology.mode | honoured | as that of the group, for each subgroup by itself
+spec.subGroupPolicy[].networkTopology.highestTierAllowed | honoured | the same
+spec.subGroupPolicy[].networkTopology.highestTierName | honoured | the same
 metadata.annotations[volcano.sh/preemptable] | honoured | whether its pods may be evicted for others; it overrides theirs
 metadata.creationTimestamp | honoured | the gang's age
 status.phase | honoured | written: see below
@@ -119,10 +119,10 @@ spec.tasks[].dependsOn.name | honoured | the task has no pods yet
 spec.tasks[].dependsOn.iteration | ignored | checked; whether what is waited for runs is for Volcano's controller to see
 spec.tasks[].partitionPolicy.totalPartitions | honoured | times the size they are the replicas
 spec.tasks[].partitionPolicy.partitionSize | honoured | the pods' label `volcano.sh/partition-id`, and the group's `subGroupSize`
-spec.tasks[].partitionPolicy.minPartitions | held | the group's `minSubGroups`
-spec.tasks[].partitionPolicy.networkTopology.mode | held | as that of the group
-spec.tasks[].partitionPolicy.networkTopology.highestTierAllowed | held | with the mode
-spec.tasks[].partitionPolicy.networkTopology.highestTierName | held | with the mode
+spec.tasks[].partitionPolicy.minPartitions | honoured | the group's `minSubGroups`
+spec.tasks[].partitionPolicy.networkTopology.mode | honoured | that of the group's `subGroupPolicy`
+spec.tasks[].partitionPolicy.networkTopology.highestTierAllowed | honoured | the same
+spec.tasks[].partitionPolicy.networkTopology.highestTierName | honoured | the same
 spec.policies[].action | ignored | checked, and carried out by Volcano's controller
 spec.policies[].event | ignored | the same
 spec.policies[].events | ignored | the same

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from phalanx.dialects.mistakes import FieldError, Mistakes, check_name, one_of, under
+from phalanx.dialects.core.constraints import label_selector
+from phalanx.dialects.mistakes import LABEL_KEY, FieldError, Mistakes, check_name, one_of, under
 from phalanx.dialects.timestamps import moment
 from phalanx.dialects.volcano import objects as api
 from phalanx.dialects.volcano.amounts import read_amounts
 from phalanx.dialects.volcano.hyper_nodes import TREE
 from phalanx.dialects.volcano.pods import COUNT_ALLOWED, GROUP, GROUP_KIND, PREEMPTABLE, QUEUE, truth
 from phalanx.model.events import GroupsSeen
-from phalanx.model.gang import Group, Named, Subgroup
+from phalanx.model.gang import Division, Group, Named, Subgroup
 from phalanx.model.quantity import shown
 from phalanx.model.reference import Reference
 
@@ -20,8 +21,6 @@ HARD, SOFT = MODES = ("hard", "soft")
 
 #: A tier below all: the lowest one that there is.
 NEAREST = 0
-
-_LATER = "not honoured by this version"
 
 
 class Nearness(NamedTuple):
@@ -44,7 +43,7 @@ def read_group(group: api.PodGroup) -> GroupsSeen:
         check_name(spec.priority_class_name, "spec.priorityClassName")
     read_amounts(spec.min_resources, "spec.minResources")
     near = network_topology(spec.network_topology, "spec.networkTopology")
-    held = _deletion(group) or _required(spec)
+    held = _deletion(group)
     found = Group(
         meta.name,
         # Zero lets its pods start one by one.
@@ -56,6 +55,9 @@ def read_group(group: api.PodGroup) -> GroupsSeen:
         queue_field="spec.queue",
         namespace_key=QUEUE if queue == DEFAULT_QUEUE else "",
         subgroups=_tasks(spec),
+        divisions=tuple(
+            _division(one, f"spec.subGroupPolicy[{at}]") for at, one in enumerate(spec.sub_group_policy or ())
+        ),
         all_in_leaves=False,
         priority_class=spec.priority_class_name or None,
         priority_absent=0,
@@ -106,13 +108,13 @@ def _deletion(group: api.PodGroup) -> str | None:
     return "metadata.deletionTimestamp: it is being deleted" if deleted else None
 
 
-def _required(spec: api.PodGroupSpec) -> str | None:
-    """Return the first constraint that is not honoured. All of them are checked before one is named."""
-    fields = list[str | None]()
-    for index, policy in enumerate(spec.sub_group_policy or ()):
-        path = f"spec.subGroupPolicy[{index}]"
-        if policy.min_sub_groups:
-            fields.append(f"{path}.minSubGroups")
-        near = network_topology(policy.network_topology, f"{path}.networkTopology")
-        fields.append(f"{path}.networkTopology" if near.required is not None else None)
-    return next((f"{field}: {_LATER}" for field in fields if field is not None), None)
+def _division(policy: api.SubGroupPolicy, path: str) -> Division:
+    """Return by which labels pods are divided. As in Volcano, without any key nobody is."""
+    near = network_topology(policy.network_topology, f"{path}.networkTopology")
+    keys = tuple(policy.match_label_keys or ())
+    for at, key in enumerate(keys):
+        if not LABEL_KEY.fullmatch(key):
+            raise FieldError(f"{path}.matchLabelKeys[{at}]", f"found {shown(key)}, allowed is the key of a label")
+    selector = label_selector(policy.label_selector, f"{path}.labelSelector", Mistakes(strict=True))
+    part = Subgroup("", policy.sub_group_size or 1, (), near.required, near.preferred, near.topology)
+    return Division(policy.name or path, selector, keys, part, policy.min_sub_groups or 0)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from phalanx.engine.session.members import beyond_maximum, units_of
 from phalanx.engine.session.rows import steps
 from phalanx.model.axis import Bool, Float, Int
-from phalanx.model.gang import leaves
 from phalanx.model.plan import Code, Reason
 from phalanx.model.snapshot import UNBOUNDED, Snapshot
 
@@ -80,7 +80,8 @@ class Units:
     def unit(self, index: int) -> Unit:
         """Return one unit."""
         first, count = int(self.first[index]), int(self.count[index])
-        whole = not self.growth[index]
+        # Of growth only whole subgroups are more than one task.
+        whole = not self.growth[index] or count > 1
         return Unit(int(self.gang[index]), self.rows[first : first + count], whole, self.holds.get(index))
 
 
@@ -111,13 +112,15 @@ def gang_units(snapshot: Snapshot) -> Units:
     parts.add(of, surplus[of] + step + 1, gangs.first[of] + missing[of] + step, np.ones(len(of), np.int64))
     # A gang beyond its maximum has members that wait for nothing but each other.
     for row in np.flatnonzero(plain & (grown < gangs.count - missing)).tolist():
-        parts.hold(row, growth=True, why=_beyond_maximum(int(gangs.maximum[row])))
+        parts.hold(row, growth=True, why=beyond_maximum(int(gangs.maximum[row])))
     rows = [np.arange(len(snapshot.tasks))]
     filled = len(snapshot.tasks)
     # A loop over the few gangs with subgroups, holds or members missing, never over all.
     for row in np.flatnonzero(~plain).tolist():
-        for is_growth, tasks, hold in _irregular(snapshot, row):
-            if is_growth:
+        for is_growth, tasks, hold, block in units_of(snapshot, row):
+            if block:
+                parts.add(np.array([row]), surplus[row] + 1, np.array([filled]), np.array([len(tasks)]))
+            elif is_growth:
                 of, step = _steps(np.array([row]), np.full(row + 1, len(tasks)))
                 parts.add(of, surplus[of] + step + 1, filled + step, np.ones(len(of), np.int64))
             elif len(tasks):
@@ -170,72 +173,3 @@ def _steps(rows: Int, counts: Int) -> tuple[Int, Int]:
     """Return each row as often as it counts, and 0, 1, 2, … along each of them."""
     of, step = steps(counts[rows])
     return rows[of], step
-
-
-def _beyond_maximum(maximum: int) -> Reason:
-    return Reason(Code.HELD, f"the gang has its maximum of {maximum}")
-
-
-def _irregular(snapshot: Snapshot, row: int) -> list[tuple[bool, Int, Reason | None]]:
-    """Choose the tasks of one gang by its rules: (growth?, tasks, hold) for each of its units."""
-    gangs, tasks = snapshot.gangs, snapshot.tasks
-    gang = gangs.gangs[row]
-    mine = np.arange(gangs.first[row], gangs.first[row] + gangs.count[row])
-    nobody = mine[:0]
-    if gang.hold is not None:
-        return [(False, nobody, Reason(Code.ERROR if gang.failed else Code.HELD, gang.hold))]
-    able = mine[~tasks.held[mine]]
-    chosen, lacking = _choose(snapshot, row, able)
-    if lacking is not None:
-        alone = len(mine) == 1 and gang.minimum == 1 and int(mine[0]) in tasks.holds
-        text = str(tasks.holds[int(mine[0])]) if alone else "; ".join([lacking, *_held_members(snapshot, mine)])
-        return [(False, nobody, Reason(Code.HELD, text))]
-    units: list[tuple[bool, Int, Reason | None]] = []
-    if len(chosen):
-        units.append((False, chosen, None))
-    rest = able[~np.isin(able, chosen)]
-    beyond = max(int(gangs.maximum[row] - gangs.present[row]) - len(chosen), 0)
-    hold = _beyond_maximum(gang.maximum or 0) if len(rest) > beyond else None
-    first_held = next((task for task in mine.tolist() if tasks.held[task]), None)
-    if first_held is not None:
-        hold = Reason(Code.HELD, f"{tasks.names[first_held]} {tasks.holds[first_held]}")
-    if len(rest) or hold is not None:
-        units.append((True, rest[:beyond], hold))
-    return units
-
-
-def _held_members(snapshot: Snapshot, mine: Int) -> list[str]:
-    """Return what holds members of a gang, each hold once; of many the first three."""
-    tasks, held = snapshot.tasks, dict[str, list[str]]()
-    for task in mine.tolist():
-        if task in tasks.holds:
-            held.setdefault(str(tasks.holds[task]), []).append(tasks.names[task])
-    return [
-        f"{names[0]} and {len(names) - 1} more: {hold}" if len(names) > 1 else f"{names[0]} {hold}"
-        for hold, names in list(held.items())[:3]
-    ]
-
-
-def _choose(snapshot: Snapshot, row: int, able: Int) -> tuple[Int, str | None]:
-    """Return what is missing to the minimums, by (creation, name), or say which members are missing."""
-    gangs, tasks = snapshot.gangs, snapshot.tasks
-    gang = gangs.gangs[row]
-    running_in = gangs.running_in.get(row, {})
-    # Of members that are held nobody should read that they do not exist.
-    are = "are there" if len(able) == gangs.count[row] else "may start"
-    chosen: list[int] = []
-    for subgroup in leaves(gang.subgroups):
-        there = running_in.get(subgroup.name, 0)
-        own = [task for task in able.tolist() if tasks.subgroups[task] == subgroup.name]
-        if there + len(own) < subgroup.minimum:
-            return able[:0], f"{there + len(own)} of {subgroup.minimum} members of subgroup {subgroup.name} {are}"
-        chosen += own[: max(subgroup.minimum - there, 0)]
-    running = int(gangs.running[row])
-    if running + len(able) < gang.minimum:
-        return able[:0], f"{running + len(able)} of {gang.minimum} members {are}"
-    others = able[~np.isin(able, np.array(chosen, np.int64))]
-    short = max(gang.minimum - running - len(chosen), 0)
-    present, asked = int(gangs.present[row]), len(chosen) + short
-    if asked and present + asked > gangs.maximum[row]:
-        return able[:0], f"its maximum is {gangs.maximum[row]}, but {present} run and {asked} more are needed"
-    return np.sort(np.concatenate([np.array(chosen, np.int64), others[:short]])), None
