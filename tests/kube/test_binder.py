@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from phalanx.kube.binder import Binder, Settled
+from phalanx.kube.binder import IN_FLIGHT, Binder, Settled
 from phalanx.kube.client import Reply
 from phalanx.kube.feed import Feed
 from phalanx.kube.kinds import PODS
@@ -99,3 +99,34 @@ def test_a_bind_of_which_we_know_nothing_since_we_lost_the_lease_is_sent_again_w
 
     asyncio.run(story())
     assert [one.result for one in found] == [Result.UNKNOWN, Result.OK]
+
+
+def test_decisions_may_wait_while_binds_wait_for_their_turn() -> None:
+    """Until the last one was sent, whatever is decided meanwhile would be sent after them."""
+    world = World()
+    feed = Feed(world, ("phalanx",))
+    binds = [Bind(f"default/a-{number}", f"u{number}", "n1", "a", "gang/a") for number in range(IN_FLIGHT + 2)]
+    for bind in binds:
+        pod = pod_manifest(bind.task.rpartition("/")[2])
+        pod["metadata"] |= {"uid": bind.uid, "resourceVersion": "1"}
+        feed.put(PODS, msgspec.Raw(msgspec.json.encode(pod)))
+    answers: list[asyncio.Future[Reply]] = []
+
+    class Slow:
+        async def request(self, *_: object, **__: object) -> Reply:
+            answers.append(asyncio.get_running_loop().create_future())
+            return await answers[-1]
+
+    async def story() -> list[bool]:
+        binder = Binder(Slow(), feed, world, ("phalanx",), lambda: True, lambda _: None, Log())  # type: ignore[arg-type]
+        told = [binder.all_sent.is_set()]
+        work = asyncio.create_task(binder.run())
+        binder.submit(binds)
+        for _ in range(3):
+            await asyncio.sleep(0.01)
+            told.append(binder.all_sent.is_set())
+            answers.pop(0).set_result(Reply(201, b"{}", {}))
+        work.cancel()
+        return told
+
+    assert asyncio.run(story()) == [True, False, False, True]

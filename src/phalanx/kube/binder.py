@@ -67,6 +67,9 @@ class Binder:
         #: Binds that were on their way when we lost the right to write: they keep their charge.
         self._unknown: list[Bind] = []
         self.in_flight = 0
+        #: Set while no bind waits for its turn to be sent.
+        self.all_sent = asyncio.Event()
+        self.all_sent.set()
 
     @property
     def idle(self) -> bool:
@@ -80,6 +83,13 @@ class Binder:
     def _enter(self, binds: Collection[Bind]) -> None:
         self._waiting.extend(binds)
         self._there.set()
+        self._note_whether_sent()
+
+    def _note_whether_sent(self) -> None:
+        if self._waiting:
+            self.all_sent.clear()
+        else:
+            self.all_sent.set()
 
     def _unprepared(self, bind: Bind, why: str) -> None:
         self._settled(Settled(bind, Result.REFUSED, why))
@@ -96,6 +106,7 @@ class Binder:
         """Give back what was never sent: we are no longer the one who writes."""
         never_sent = [*self._waiting, *self._preparing.drop()]
         self._waiting.clear()
+        self._note_whether_sent()
         return never_sent
 
     async def settle(self) -> None:
@@ -117,6 +128,7 @@ class Binder:
                 await self._there.wait()
                 continue
             bind = self._waiting.popleft()
+            self._note_whether_sent()
             self.in_flight += 1
             try:
                 settled = await self._bind(bind)

@@ -209,10 +209,7 @@ class Scheduler:
     async def _cycles(self) -> None:
         first = True
         while True:
-            # Not wait_for: until Python 3.12 it may lose a cancellation that comes together with the answer.
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(TICK):
-                    await self._wake.wait()
+            await _within(TICK, self._wake)
             self._wake.clear()
             if not self.feed.ready:
                 continue
@@ -239,14 +236,14 @@ class Scheduler:
     async def _gather(self, took: float) -> None:
         """Listen before the next cycle, and longer than one takes while binds and evictions are under way.
 
-        Nothing is sent or heard during a cycle: long ones without a pause would starve what they decide on.
+        Nothing is sent or heard during a cycle: long ones without a pause would starve what they decide on. And what
+        is decided while binds wait for their turn is sent after them, so that it may as well be decided later.
         """
         await asyncio.sleep(GATHER)
         if not self.room.idle:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(8 * took, 3 * TICK)):
-                    await self.room.calm.wait()
+            await _within(min(8 * took, 3 * TICK), self.room.calm)
         elif not self.binder.idle:
+            await _within(TICK, self.binder.all_sent)
             await asyncio.sleep(min(took, TICK))
 
     def cycle(self) -> None:
@@ -289,3 +286,11 @@ class Scheduler:
         rest = min(2.0 ** (times - 1), BACKOFF_MAX)
         self.world.rest(bind.gang_key, now + rest, f"its bind was refused: {settled.why}")
         self._wake.set()
+
+
+async def _within(seconds: float, event: asyncio.Event) -> None:
+    """Wait for an event, at most so long."""
+    # Not wait_for: until Python 3.12 it may lose a cancellation that comes together with the answer.
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
