@@ -1,9 +1,7 @@
 """Assumptions: what was decided and is not on the server yet. Late echoes of the time before do not undo it."""
 
-from dataclasses import replace
-
 from phalanx.model.outcome import Bound, Evicted, Outcome, Result
-from phalanx.model.task import State, Task
+from phalanx.model.task import State, Task, changed
 
 _ON_NODE = frozenset({State.BINDING, State.RUNNING})
 
@@ -20,7 +18,7 @@ class Assumptions:
     def evict(self, task: Task, gone_at: float) -> Task:
         """Return a task that is asked to leave: its room counts as leaving, and nobody asks it twice."""
         self._leaving[task.uid] = task
-        return replace(task, state=State.RELEASING, gone_at=gone_at, nominated=None)
+        return changed(task, state=State.RELEASING, gone_at=gone_at, nominated=None)
 
     def leaving(self, uid: str) -> Task | None:
         """Return a task that is asked to leave as it would be if it stayed; None: it is not."""
@@ -42,9 +40,9 @@ class Assumptions:
         if outcome.result is Result.OK:
             # Whoever has a place needs no promise of one; if it is made again under its uid, it waits like others.
             self._nominated.pop(task.uid, None)
-            after = replace(before, state=State.RUNNING, started=outcome.at, nominated=None)
+            after = changed(before, state=State.RUNNING, started=outcome.at, nominated=None)
         else:
-            after = replace(before, state=State.PENDING, node=None)
+            after = changed(before, state=State.PENDING, node=None)
         if task.uid not in self._leaving:
             return after
         # It was asked to leave meanwhile, wherever it is.
@@ -54,7 +52,7 @@ class Assumptions:
     def nominate(self, task: Task, node: str | None, groups: tuple[str, ...] = ()) -> Task:
         """Return a task with the place that is kept for it from now on."""
         self._nominated[task.uid] = node
-        return replace(task, nominated=node, groups=groups)
+        return changed(task, nominated=node, groups=groups)
 
     def seen(self, old: Task | None, task: Task) -> Task:
         """Return a task as it was seen, with what it cannot tell yet."""
@@ -66,17 +64,17 @@ class Assumptions:
             if self._nominated[task.uid] == task.nominated:
                 del self._nominated[task.uid]
             else:
-                task = replace(task, nominated=self._nominated[task.uid])
+                task = changed(task, nominated=self._nominated[task.uid])
         if task.nominated is not None and task.nominated == old.nominated and not task.groups:
             # The server keeps the node alone.
-            task = replace(task, groups=old.groups)
+            task = changed(task, groups=old.groups)
         if task.uid in self._leaving:
             if task.state in {State.PENDING, *_ON_NODE}:
                 self._leaving[task.uid] = _bound(self._leaving[task.uid], task)
-                return replace(self._leaving[task.uid], state=State.RELEASING, gone_at=old.gone_at, node=old.node)
+                return changed(self._leaving[task.uid], state=State.RELEASING, gone_at=old.gone_at, node=old.node)
             del self._leaving[task.uid]
         if old.stuck and task.state is State.RELEASING:
-            return replace(task, stuck=True)
+            return changed(task, stuck=True)
         return _bound(old, task)
 
     def forget(self, uid: str) -> None:
@@ -88,5 +86,5 @@ class Assumptions:
 def _bound(old: Task, task: Task) -> Task:
     """A late echo of an unbound pod must not undo a bind: a pod that got a node keeps it for life."""
     if old.state in _ON_NODE and task.state is State.PENDING:
-        return replace(task, state=old.state, node=old.node, started=old.started, groups=old.groups)
+        return changed(task, state=old.state, node=old.node, started=old.started, groups=old.groups)
     return task

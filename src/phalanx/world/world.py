@@ -4,7 +4,6 @@ Books are never kept by adding and subtracting: an event marks a node or a gang 
 out dirty rows afresh from the tasks that are there. What was forgotten once would stay wrong for ever.
 """
 
-from dataclasses import replace
 from itertools import chain
 
 from phalanx.model.device import DEVICE_RESOURCES
@@ -31,7 +30,7 @@ from phalanx.model.outcome import Outcome, Result
 from phalanx.model.plan import Bind, Evict, Nominate, Plan, Release
 from phalanx.model.reference import Reference
 from phalanx.model.snapshot import WAVE_DEADLINE, NodeTable, Snapshot
-from phalanx.model.task import Shape, State, Task
+from phalanx.model.task import Shape, State, Task, changed
 from phalanx.model.usage import ByUser, Memory
 from phalanx.world.assumptions import Assumptions
 from phalanx.world.budgets import Budgets
@@ -114,7 +113,7 @@ class World:
             if isinstance(step, Bind):
                 self.links.storage.assume(step)
                 # The place that was kept for it stays noted: should its bind be refused, nobody else gets it.
-                self._set_task(replace(self.tasks[step.uid], state=State.BINDING, node=step.node, groups=step.devices))
+                self._set_task(changed(self.tasks[step.uid], state=State.BINDING, node=step.node, groups=step.devices))
             elif isinstance(step, Nominate):
                 leaves = self._assumed.leaving(step.uid)
                 if leaves is None:
@@ -151,7 +150,7 @@ class World:
         for late in self.moves.expire(now):
             self._mark_move(late)
         for uid in [uid for uid in self.links.leaving if stuck_at(self.tasks[uid]) <= now]:
-            self._set_task(replace(self.tasks[uid], stuck=True))
+            self._set_task(changed(self.tasks[uid], stuck=True))
             self._mark_move(self.moves.drop(uid))
         self._rows.dirty_gangs.update(self._rests.expire(now))
 
