@@ -6,6 +6,7 @@ remark on the node and no more: a wrong label must not take a node out of servic
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from phalanx.dialects.core.device_links import link
 from phalanx.dialects.core.device_registers import REGISTERS, RegisterError, registered
@@ -70,6 +71,12 @@ def described(
     return Described(devices, left, tuple(reading.remarks))
 
 
+@lru_cache(maxsize=4096)
+def _alike(resource: str, count: int, model: str, memory: int, replicas: int) -> tuple[Device, ...]:
+    """Return devices that differ in their index alone. Nodes have the same ones, so each is kept once."""
+    return tuple(Device(resource, index, model=model, memory=memory, replicas=replicas) for index in range(count))
+
+
 class _Reading:
     """Reads one node; every sentence about what is wrong is kept."""
 
@@ -115,9 +122,7 @@ class _Reading:
             )
             replicas = 1
         model = model.removesuffix(_SHARED_MODEL)
-        return [
-            Device(resource, index, model=model, memory=memory, replicas=replicas) for index in range(count // replicas)
-        ]
+        return list(_alike(resource, count // replicas, model, memory, replicas))
 
     def percented(self, resource: str) -> list[Device]:
         """Make devices out of Koordinator's percentages, where the device plugin counts as many."""
