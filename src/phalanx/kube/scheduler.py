@@ -6,7 +6,6 @@ beside it, so a slow bind never delays a decision.
 
 import asyncio
 import contextlib
-import gc
 from dataclasses import dataclass
 
 from phalanx.engine.invariants import Violation
@@ -30,6 +29,7 @@ from phalanx.kube.reserving.pods import Reserving
 from phalanx.kube.reserving.sharing import SharedDevices
 from phalanx.kube.set_aside import SetAside
 from phalanx.kube.standing import Standing
+from phalanx.kube.start import keep_all
 from phalanx.kube.telling import Telling
 from phalanx.kube.writes import Writes
 from phalanx.loop import Loop
@@ -229,8 +229,7 @@ class Scheduler:
                 self.queues.flush()
                 if first:
                     first = False
-                    # What the first lists made stays: keep the collector from walking it again and again.
-                    gc.freeze()
+                    keep_all()
                 await self._gather(self.clock.monotonic() - started)
 
     async def _gather(self, took: float) -> None:

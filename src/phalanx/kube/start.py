@@ -4,6 +4,7 @@ To load the engine takes as long as a first page of pods takes the server; so bo
 """
 
 import asyncio
+import gc
 import sys
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,6 +22,9 @@ PAGE = {"limit": "1000"}
 FIRST = ("/api/v1/pods", "/api/v1/nodes")
 #: Seconds after which one thread lets the other go on. Python's own are five times as long as a handshake's turn.
 _TURN = 0.001
+#: How often Python looks for garbage. What is loaded and listed first stays, and so does what the first decision keeps:
+#: to look for garbage among it took a tenth of a start's processor time.
+_STARTING, _RUNNING = (1_000_000, 20, 100), (50_000, 20, 100)
 
 
 class _Process(Protocol):
@@ -46,9 +50,16 @@ async def _serve(choices: Choices, tell: "Tell | None") -> int:
         async with ReadingClient(access) as reader:
             process = await _loaded(reader)
             return await process.run_dry(choices, reader, tell)
+    gc.set_threshold(*_STARTING)
     async with Client(access) as client:
         process = await _loaded(client)
         return await process.run(choices, access, client)
+
+
+def keep_all() -> None:
+    """What is there now stays: it is never again looked at for garbage."""
+    gc.freeze()
+    gc.set_threshold(*_RUNNING)
 
 
 async def _loaded(client: Client) -> "_Process":
