@@ -18,6 +18,7 @@ from bench.cluster.contenders import (
 )
 from bench.cluster.events import EVENTS, NODES_AFTER, WAVES, measure_events
 from bench.cluster.first_bind import measure_first_bind
+from bench.cluster.limit import measure_limit
 from bench.cluster.peers import PEERS
 from bench.cluster.reclaim import measure_reclaim
 from bench.cluster.settings import Settings, Size, settings
@@ -28,6 +29,7 @@ from bench.cluster.tables import (
     backlog_table,
     events_table,
     first_bind_table,
+    limit_table,
     reclaim_table,
     shape_table,
     start_table,
@@ -114,6 +116,11 @@ def _first(asked: Settings) -> None:
     first_bind_table(f"First bind: where the time goes, {size}, medians of {rounds} starts", phases)
 
 
+def _limit(asked: Settings) -> None:
+    size = asked.sizes[0]
+    limit_table(f"The limit: {size}, medians of {asked.rounds} rounds", measure_limit(size, asked.rounds))
+
+
 def _shapes(asked: Settings) -> None:
     size, there = asked.shapes, asked.shapes.pods // 10
     for shape in SHAPES:
@@ -154,6 +161,7 @@ _TABLES = {
     "events": _events,
     "first": _first,
     "shapes": _shapes,
+    "limit": _limit,
 }
 
 if __name__ == "__main__":

@@ -75,8 +75,11 @@ def _phalanx(plane: ControlPlane, _: Path) -> dict[str, Sequence[str]]:
     return {"phalanx": python(*words)}
 
 
-def _null(plane: ControlPlane, _: Path) -> dict[str, Sequence[str]]:
-    return {"null": python(str(Path(__file__).with_name("null_binder.py")), str(plane.kubeconfig))}
+def _null(*wishes: str) -> Commands:
+    def commands(plane: ControlPlane, _: Path) -> dict[str, Sequence[str]]:
+        return {"null": python(str(Path(__file__).with_name("null_binder.py")), str(plane.kubeconfig), *wishes)}
+
+    return commands
 
 
 _KUBE_SCHEDULER = """\
@@ -106,7 +109,8 @@ def _kube_scheduler(gates: str, profiles: str = "") -> Commands:
     return commands
 
 
-NULL = Contender("null binder", plain("null"), _null, gangs=False)
+NULL = Contender("null binder", plain("null"), _null(), gangs=False)
+NULL_WATCHING = Contender("null binder that watches", plain("null"), _null("watch"), gangs=False)
 PHALANX = Contender("Phalanx", native, _phalanx)
 KUBE = Contender("kube-scheduler", plain("default-scheduler"), _kube_scheduler(""), gangs=False)
 KUBE_GANGS = Contender("kube gangs", pod_group, _kube_scheduler("GenericWorkload=true,GangScheduling=true"))

@@ -1,6 +1,7 @@
 """The limit: bind every waiting pod, eight to a node in order, without deciding anything.
 
-Started as a process like any scheduler: what it needs to start, list and send is part of the limit.
+Started as a process like any scheduler: what it needs to start, list and send is part of the limit. With `watch` it
+hears of every change of a pod too, and drops what it hears.
 """
 
 import asyncio
@@ -21,6 +22,7 @@ class _Meta(msgspec.Struct):
     name: str = ""
     namespace: str = ""
     uid: str = ""
+    resourceVersion: str = ""  # noqa: N815 (the wire's name)
     continue_: str = msgspec.field(default="", name="continue")
 
 
@@ -47,7 +49,12 @@ async def _names(client: Client, path: str) -> list[_Meta]:
         query["continue"] = page.metadata.continue_
 
 
-async def main(kubeconfig: str) -> None:
+async def _hear(client: Client, version: str) -> None:
+    async for _ in client.stream("/api/v1/pods", {"watch": "1", "resourceVersion": version}, stall=130.0):
+        pass
+
+
+async def main(kubeconfig: str, *wishes: str) -> None:
     """Bind all, then wait to be ended."""
     async with Client(load_access(kubeconfig, None)) as client:
         pods, nodes = await asyncio.gather(_names(client, "/api/v1/pods"), _names(client, "/api/v1/nodes"))
@@ -66,10 +73,13 @@ async def main(kubeconfig: str) -> None:
                 assert reply.ok, reply.message
 
         async with asyncio.TaskGroup() as group:
+            if "watch" in wishes:
+                newest = max((pod.resourceVersion for pod in pods), key=int)
+                group.create_task(_hear(client, newest))
             for _ in range(IN_FLIGHT):
                 group.create_task(work())
         await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    uvloop.run(main(sys.argv[1]))
+    uvloop.run(main(*sys.argv[1:]))

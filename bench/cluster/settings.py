@@ -1,15 +1,15 @@
 """What to measure, from the environment.
 
 QUICK=1, SIZES=1000x4000,…, ONLY=phalanx,…, PEERS=all, TABLES=backlog,…, RECLAIM=100,500 (nodes of the table reclaim),
-SHAPES=1000x900 (of the table shapes; a tenth of the pods is there already), ROUNDS=3 (of the table events; of the
-table first, twice as many).
+SHAPES=1000x900 (of the table shapes; a tenth of the pods is there already), ROUNDS=3 (of the tables events and limit;
+of the table first, twice as many).
 """
 
 import os
 import sys
 from dataclasses import dataclass
 
-TABLES = ("backlog", "plain", "stream", "start", "huge", "reclaim", "events", "first", "shapes")
+TABLES = ("backlog", "plain", "stream", "start", "huge", "reclaim", "events", "first", "shapes", "limit")
 _SIZES = {"quick": "100x400", "whole": "1000x4000,5000x10000"}
 
 
@@ -40,6 +40,8 @@ class Settings:
     events: tuple[Size, int]
     #: A backlog, and how often a scheduler is started before it.
     first: tuple[Size, int]
+    #: How often everybody has a turn in the table limit.
+    rounds: int
     #: A backlog in each shape.
     shapes: Size
     #: Names of contenders; empty: all that belong to a table.
@@ -59,6 +61,7 @@ def settings() -> Settings:
         reclaim=tuple(map(int, (os.environ.get("RECLAIM") or ("20" if quick else "100,500")).split(","))),
         events=(Size(20, 200), 1) if quick else (Size(500, 5_000), int(os.environ.get("ROUNDS", "3"))),
         first=(Size(50, 200), 2) if quick else (Size(300, 1_200), 2 * int(os.environ.get("ROUNDS", "3"))),
+        rounds=1 if quick else int(os.environ.get("ROUNDS", "3")),
         shapes=_size(os.environ.get("SHAPES") or ("100x60" if quick else "1000x900")),
         only=frozenset(filter(None, os.environ.get("ONLY", "").split(","))),
         peers=os.environ.get("PEERS") == "all",

@@ -1,12 +1,13 @@
 """Print what was measured as Markdown, with ratios to the limit and to kube-scheduler from the same run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median, quantiles
 
 from bench.cluster.backlog import Row
 from bench.cluster.contenders import KUBE, NULL
 from bench.cluster.events import Told
 from bench.cluster.first_bind import Phase
+from bench.cluster.limit import Turn
 from bench.cluster.reclaim import Reclaimed
 from bench.cluster.starting import Start
 from bench.cluster.stream import Latency
@@ -122,6 +123,32 @@ def first_bind_table(title: str, phases: Sequence[Phase]) -> None:
         rows.append([phase.name, f"{phase.at:.3f}", f"{phase.at - at:.3f}", f"{used - cpu:.3f}"])
         at, cpu = phase.at, used
     table(title, ("until", "at s", "took s", "of it CPU s"), rows)
+
+
+def limit_table(title: str, rounds: Sequence[Mapping[str, Turn]]) -> None:
+    """Print medians over the rounds; ratios are those of each round to its own null binder, with the least and most."""
+    head = (
+        "contender", "pods/s from start", "to null binder", "pods/s once binding", "to null binder", "first bind s",
+        "CPU ms: until then", "per 1,000 binds", "API server's and etcd's per 1,000",
+    )  # fmt: skip
+    rows = []
+    for name in rounds[0]:
+        turns, limits = [one[name] for one in rounds], [one[NULL.name] for one in rounds]
+        thousands = turns[0].pods / 1000
+        rows.append([
+            name, f"{median(one.from_start for one in turns):,.0f}",
+            _spread([one.from_start / limit.from_start for one, limit in zip(turns, limits, strict=True)]),
+            f"{median(one.once_binding for one in turns):,.0f}",
+            _spread([one.once_binding / limit.once_binding for one, limit in zip(turns, limits, strict=True)]),
+            f"{median(one.first for one in turns):.2f}", f"{1000 * median(one.started for one in turns):.0f}",
+            f"{1000 * median(one.binding for one in turns) / thousands:.0f}",
+            f"{1000 * median(one.server for one in turns) / thousands:.0f}",
+        ])  # fmt: skip
+    table(title, head, rows)
+
+
+def _spread(ratios: Sequence[float]) -> str:
+    return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def _speed(rows: Sequence[Row], name: str) -> float | None:
