@@ -47,9 +47,17 @@ class Links:
         #: Resource names in use, counted by who uses them, nodes and queues too: the axis of the next snapshot.
         self.resources: Counter[str] = Counter()
 
+    def count(self, old: Task | None, task: Task | None) -> None:
+        """Count the resources that a task names, and no longer those that it named before; mostly they are the same."""
+        if old is not None and task is not None and old.shape is task.shape:
+            return
+        if task is not None:
+            self.resources.update(name for name, _ in task.shape.requests)
+        if old is not None:
+            subtract(self.resources, (name for name, _ in old.shape.requests))
+
     def put(self, task: Task) -> Iterator[str]:
         """Note a task; yield the nodes that it changes."""
-        self.resources.update(name for name, _ in task.shape.requests)
         self.reservations.put(task)
         self.in_namespace.setdefault(task.namespace, {})[task.uid] = None
         if task.mounts:
@@ -82,7 +90,6 @@ class Links:
 
     def take(self, task: Task) -> Iterator[str]:
         """Forget a task; yield the nodes that it changes."""
-        subtract(self.resources, (name for name, _ in task.shape.requests))
         self.reservations.take(task)
         if task.mounts:
             self.storage.take(task)

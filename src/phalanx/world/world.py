@@ -238,6 +238,7 @@ class World:
         if old is None or old.nominated != task.nominated:
             self._nominations.forget(task.uid)
         self.tasks[task.uid] = task
+        self.links.count(old, task)
         self.budgets.put(task)
         self._touch(*self.links.put(task))
         if task.ours:
@@ -265,6 +266,7 @@ class World:
         self._nominations.forget(uid)
         if old is not None:
             self.budgets.drop(old)
+            self.links.count(old, None)
             self._unlink(old)
 
     def _unlink(self, task: Task) -> None:

@@ -17,8 +17,8 @@ _shapes: dict[bytes, Shape] = {}
 
 def shape_of(pod: pod_objects.Pod, namespace: str, mistakes: Mistakes, *, on_node: bool) -> Shape:
     """Return what the scheduler may look at. Labels are left to those who know which are read."""
-    # A pod that is not on a node yet has nothing but its spec to go by.
-    status = pod.status if on_node else None
+    # Until its kubelet has spoken a pod has nothing but its spec to go by, and stays the shape that it was.
+    status = pod.status if on_node and pod.status is not None and _speaks(pod.status) else None
     key = _key(pod.spec, status, namespace)
     known = _shapes.get(key) if key else None
     if known is not None:
@@ -48,6 +48,12 @@ def _shape(
         features=constraints.features(spec),
         pinned=guaranteed(spec),
     )
+
+
+def _speaks(status: pod_objects.PodStatus) -> bool:
+    """Tell whether a status says anything of what the pod has."""
+    listed = status.resources or status.allocated_resources or status.container_statuses
+    return bool(listed or status.init_container_statuses or infeasible(status))
 
 
 def _key(spec: pod_objects.PodSpec, status: pod_objects.PodStatus | None, namespace: str) -> bytes | None:
