@@ -42,9 +42,10 @@ def measured(stopwatch: Stopwatch) -> None:
         stopwatch.over(_READ)
         return serve(*arguments)
 
-    def asked(client: Client, path: str, query: Mapping[str, str]) -> None:
-        ahead(client, path, query)
+    def asked(client: Client, path: str, query: Mapping[str, str]) -> Any:
+        task = ahead(client, path, query)
         stopwatch.over(_ASKED)
+        return task
 
     async def requested(client: Client, method: str, path: str, **options: Any) -> Reply:
         binds = path.endswith("/binding")

@@ -1,12 +1,19 @@
 """`phalanx run` binds soon after it was started: what it may load for that is held here, since times are not."""
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 
-from phalanx.kube.start import FIRST
+import pytest
+
+from phalanx.kube import start
+from phalanx.kube.client import Client, Reply, Unanswered
+from phalanx.kube.start import AHEAD_MAX, FIRST
 
 #: The engine, and what takes as long to load.
 HEAVY = {"numpy", "phalanx.loop", "phalanx.engine", "phalanx.world", "phalanx.dialects", "prometheus_client"}
@@ -25,12 +32,13 @@ current-context: x
 """
 #: Tells what is loaded when the server is first asked, and what is when the scheduler begins to work.
 _CODE = """
-import json, os, sys
+import asyncio, json, os, sys
 from phalanx.cli.main import main
 from phalanx.kube.client import Client
 
 def ahead(self, path, query):
     asked.append((path, sorted(sys.modules)))
+    return asyncio.get_running_loop().create_future()
 
 def work(self):
     print(json.dumps([asked, sorted(sys.modules)]), flush=True)
@@ -71,3 +79,45 @@ def test_a_first_decision_loads_no_part_of_numpy_that_it_does_not_need() -> None
     code += "; print('numpy' in sys.modules, 'numpy.ma' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "True False"
+
+
+class Server(Client):
+    """Serves lists of so many pages, or breaks off at one."""
+
+    def __init__(self, pages: int, broken: int | None = None) -> None:
+        self.asked: list[str] = []
+        self._pages, self._broken = pages, broken
+
+    def ahead(self, path: str, query: Mapping[str, str]) -> asyncio.Task[Reply]:
+        number = int(query.get("continue", "1"))
+        self.asked.append(f"{path.rpartition('/')[2]} {number}")
+        return asyncio.create_task(self._answer(number))
+
+    async def _answer(self, number: int) -> Reply:
+        if number == self._broken:
+            raise Unanswered("away")
+        following = str(number + 1) if number < self._pages else ""
+        return Reply(200, json.dumps({"metadata": {"continue": following}, "items": [{}]}).encode(), {})
+
+
+@pytest.mark.parametrize(
+    ("server", "pages"),
+    [(Server(1), 1), (Server(3), 3), (Server(5, broken=2), 2), (Server(100), AHEAD_MAX)],
+    ids=["one page", "three", "broken off", "very many"],
+)
+def test_the_first_pages_are_asked_for_while_the_engine_is_loaded(
+    server: Server, pages: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_for_all = threading.Event()
+
+    async def story() -> None:
+        loading = asyncio.create_task(start._loaded(server))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        asked_for_all.set()
+        await loading
+
+    monkeypatch.setattr(start, "_load", asked_for_all.wait)
+    asyncio.run(story())
+    every = [f"{kind} {number + 1}" for number in range(pages) for kind in ("pods", "nodes")]
+    assert sorted(server.asked) == sorted(every)

@@ -104,9 +104,12 @@ class Client:
         if self._pool is not None:
             await self._pool.close()
 
-    def ahead(self, path: str, query: Mapping[str, str]) -> None:
+    def ahead(self, path: str, query: Mapping[str, str]) -> asyncio.Task[Reply]:
         """Ask now for what will be asked for in the same words: whoever does it first gets this answer."""
-        self._early[_target(path, query)] = asyncio.create_task(self._answered("GET", path, query, None, "", 30.0))
+        target = _target(path, query)
+        if target not in self._early:
+            self._early[target] = asyncio.create_task(self._answered("GET", path, query, None, "", 30.0))
+        return self._early[target]
 
     async def request(
         self,

@@ -8,8 +8,10 @@ import gc
 import sys
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
+
 from phalanx.kube.choices import Choices
-from phalanx.kube.client import Client
+from phalanx.kube.client import Client, Unanswered
 from phalanx.kube.credentials import Access, load_access
 
 if TYPE_CHECKING:
@@ -20,11 +22,25 @@ if TYPE_CHECKING:
 PAGE = {"limit": "1000"}
 #: What there is much of, and what is asked for in the same words by the reflectors.
 FIRST = ("/api/v1/pods", "/api/v1/nodes")
+#: How many pages of each are asked for before anybody reads them: as many as the server makes until we are loaded. A
+#: page of pods takes two to four MiB.
+AHEAD_MAX = 8
 #: Seconds after which one thread lets the other go on. Python's own are five times as long as a handshake's turn.
 _TURN = 0.001
 #: How often Python looks for garbage. What is loaded and listed first stays, and so does what the first decision keeps:
 #: to look for garbage among it took a tenth of a start's processor time.
 _STARTING, _RUNNING = (1_000_000, 20, 100), (50_000, 20, 100)
+
+
+class _Meta(msgspec.Struct):
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Page(msgspec.Struct):
+    metadata: _Meta
+
+
+_page = msgspec.json.Decoder(_Page)
 
 
 class _Process(Protocol):
@@ -63,14 +79,31 @@ def keep_all() -> None:
 
 
 async def _loaded(client: Client) -> "_Process":
-    for path in FIRST:
-        client.ahead(path, PAGE)
+    asking = [asyncio.create_task(_ask_ahead(client, path)) for path in FIRST]
+    # They ask before the other thread has its turn.
+    await asyncio.sleep(0)
     before = sys.getswitchinterval()
     sys.setswitchinterval(_TURN)
     try:
         return await asyncio.to_thread(_load)
     finally:
         sys.setswitchinterval(before)
+        for task in asking:
+            task.cancel()
+
+
+async def _ask_ahead(client: Client, path: str) -> None:
+    """Ask for the first pages of a list, one after the other. Whoever lists it gets the answers, whatever they are."""
+    query: dict[str, str] = PAGE
+    for _ in range(AHEAD_MAX):
+        try:
+            reply = await asyncio.shield(client.ahead(path, query))
+            following = _page.decode(reply.body).metadata.continue_ if reply.ok else ""
+        except (Unanswered, msgspec.DecodeError):
+            return
+        if not following:
+            return
+        query = {**PAGE, "continue": following}
 
 
 def _load() -> "_Process":
