@@ -8,7 +8,11 @@ from cyclopts import App, Parameter
 from phalanx.cli.output import Mistake
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from phalanx.kube.dry_run import Tell
+    from phalanx.kube.process import Work
+    from phalanx.kube.scheduler import Scheduler
     from phalanx.model.plan import Plan
 
 Name = Annotated[tuple[str, ...], Parameter(name="--scheduler-name", negative=(), show_default=False)]
@@ -43,6 +47,7 @@ def run(
     reservation_service_account: str = "",
     reservation_priority_class: str = "",
     reservation_runtime_class: str = "",
+    volcano_jobs: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     dry_run: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> int:
     """Schedule a real cluster: pods whose schedulerName is ours.
@@ -93,6 +98,9 @@ def run(
         Their priority class: higher than that of any pod which wants a GPU, so that none takes theirs.
     reservation_runtime_class
         Their runtime class, where GPUs need one.
+    volcano_jobs
+        Be the controller of Volcano's Jobs too: make their groups and pods and carry out their policies, as long as
+        Volcano's own controller is not there. It needs rights of its own: see docs/volcano.md.
     dry_run
         Watch and decide as always, print each plan that says something new, and write nothing: no bind, no event, no
         lease. It needs no right but to read.
@@ -124,12 +132,19 @@ def run(
     if usage_prometheus is not None:
         _check_prometheus(usage_prometheus)
     try:
-        return serve(choices, _printer() if dry_run else None)
+        return serve(choices, _printer() if dry_run else None, _jobs if volcano_jobs else lambda _: ())
     except ListenError as mistake:
         remedy = "stop what listens there (another phalanx run?), or give another with --port (0 takes any free one)"
         raise Mistake(f"{mistake}\nto mend it: {remedy}") from None
     except (AccessError, PolicyError, Hopeless) as mistake:
         raise Mistake(str(mistake)) from None
+
+
+def _jobs(scheduler: "Scheduler") -> "Iterable[Work]":
+    """Return the controller of Volcano's Jobs."""
+    from phalanx.controllers.volcano.controller import Controller  # noqa: PLC0415 (few have use for it)
+
+    return (Controller(scheduler),)
 
 
 def _printer() -> "Tell":

@@ -21,6 +21,8 @@ class Kind:
     optional: bool = False
     #: The same objects in an older version, to be watched where this one is not served.
     older: "Kind | None" = field(default=None, compare=False)
+    #: Only objects with such labels are looked at.
+    selector: str = field(default="", compare=False)
 
     @property
     def title(self) -> str:

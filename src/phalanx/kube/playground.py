@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from phalanx.kube.install import Installation, objects
+from phalanx.kube.installation.values import Values
 from phalanx.kube.local import ControlPlane, LocalError, node_manifest
 from phalanx.kube.local.folders import temporary_folder
 from phalanx.kube.local.processes import Processes
@@ -91,9 +92,10 @@ def without_job_groups(version: str) -> dict[str, list[str]]:
     return {} if version == "1.35" else {"kube-controller-manager": ["--feature-gates=WorkloadWithJob=false"]}
 
 
-def grant(plane: ControlPlane) -> Path:
+def grant(plane: ControlPlane, values: Values | None = None) -> Path:
     """Give the service account the rights that `phalanx install` prints; return a kubeconfig of that user."""
-    wanted = [item for item in objects(Installation(namespace=_NAMESPACE)) if item["kind"] not in _IN_PODS]
+    installation = Installation(namespace=_NAMESPACE, values=values or Values())
+    wanted = [item for item in objects(installation) if item["kind"] not in _IN_PODS]
     plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(wanted))
     return plane.user(_USER, ["system:serviceaccounts", f"system:serviceaccounts:{_NAMESPACE}"])
 

@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from phalanx.kube.reading import ReadingClient
 
 
-async def run(choices: Choices, access: Access, client: Client) -> int:
-    """Schedule until told to stop; return the exit status."""
+async def run(
+    choices: Choices, access: Access, client: Client, beside: Callable[[Scheduler], Iterable["Work"]] = lambda _: ()
+) -> int:
+    """Schedule until told to stop; return the exit status. `beside`: what else runs, given the scheduler."""
     log = Log(choices.log_format)
     # As client-go: two replicas on one host, or in two pod namespaces with one host name, must never be one.
     identity = f"{os.environ.get('POD_NAME') or socket.gethostname()}_{uuid.uuid4()}"
@@ -55,7 +57,7 @@ async def run(choices: Choices, access: Access, client: Client) -> int:
                 lambda why: scheduler.telling.policy(source, why),
             )
         history = _history(choices, scheduler, metrics)
-        others = [one for one in (standing, checkup, leader, watch, history) if one is not None]
+        others = [one for one in (standing, checkup, leader, watch, history, *beside(scheduler)) if one is not None]
         return await _until_stopped(scheduler, others)
 
 
@@ -122,7 +124,7 @@ def _named(policy: Policy, choices: Choices) -> Policy:
     return replace(policy, scheduler_names=names)
 
 
-def _history(choices: Choices, scheduler: "Scheduler | DryRun", metrics: Metrics) -> "_Work | None":
+def _history(choices: Choices, scheduler: "Scheduler | DryRun", metrics: Metrics) -> "Work | None":
     if choices.usage_prometheus is None:
         return None
     # Here and not above: few have use for it.
@@ -149,11 +151,13 @@ def _leader(choices: Choices, client: Client, identity: str, log: Log, standing:
     )  # fmt: skip
 
 
-class _Work(Protocol):
+class Work(Protocol):
+    """What runs until it is cancelled."""
+
     async def run(self) -> None: ...
 
 
-async def _until_stopped(scheduler: "Scheduler | DryRun", others: Sequence[_Work]) -> int:
+async def _until_stopped(scheduler: "Scheduler | DryRun", others: Sequence[Work]) -> int:
     """Run everything; on SIGTERM let binds finish, give the lease back, and go."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -8,12 +8,12 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import msgspec
 
 from phalanx.kube.client import Client, Reply, StreamRefused, Unanswered
 from phalanx.kube.fault import refused, silent
-from phalanx.kube.feed import Feed
 from phalanx.kube.kinds import Kind
 from phalanx.kube.log import Log
 from phalanx.kube.standing import Standing
@@ -60,6 +60,28 @@ class Expired(Exception):  # noqa: N818
     """The server no longer knows the version we stand at: list again."""
 
 
+class Sink(Protocol):
+    """Whoever takes what is heard of kinds of objects."""
+
+    def put(self, kind: Kind, raw: msgspec.Raw, *, listed: bool = False, api_version: str | None = None) -> str:
+        """Take an object as it is now; return its uid."""
+
+    def gone(self, kind: Kind, raw: msgspec.Raw) -> None:
+        """Take a deletion."""
+
+    def replaced(self, kind: Kind, seen: set[str]) -> None:
+        """A list is complete: these uids are all that there is."""
+
+    def unsync(self, kind: Kind) -> None:
+        """Nothing is known for sure until this kind was listed again."""
+
+    def forget_versions(self, *kinds: Kind) -> None:
+        """Read every object of these kinds again at the next list."""
+
+    def heard(self, kind: Kind) -> None:
+        """The server spoke."""
+
+
 class Reflector:
     """Runs for ever; `feed` gets every object and every deletion."""
 
@@ -67,7 +89,7 @@ class Reflector:
         self,
         client: Client,
         kind: Kind,
-        feed: Feed,
+        feed: Sink,
         log: Log,
         wake: Callable[[], None],
         standing: Standing | None = None,
@@ -87,6 +109,8 @@ class Reflector:
         self._failures = 0
         self._stream: asyncio.Task[None] | None = None
         self._asked = asyncio.Event()
+        #: The server has the kind.
+        self.served = False
 
     def relist(self) -> None:
         """Forget where we stand: the next thing is a fresh list."""
@@ -147,6 +171,7 @@ class Reflector:
         """The version is served. Objects read in another one are read again: writes must go to this one."""
         if self._served is not self._listed:
             self._feed.forget_versions(self.kind)
+        self.served = True
         self._listed = self._served
         self._untried = [kind for kind in _versions(self.kind) if kind is not self._served]
 
@@ -164,6 +189,7 @@ class Reflector:
             self._version = None
             if self._try_another():
                 return
+            self.served = False
             self._feed.replaced(self.kind, set())
             self._standing.good(self._name)
             self._wake()
@@ -188,7 +214,8 @@ class Reflector:
 
     async def _list(self) -> None:
         seen: set[str] = set()
-        query = PAGE
+        page_of = PAGE | ({"labelSelector": self.kind.selector} if self.kind.selector else {})
+        query = page_of
         while True:
             reply = await self._client.request("GET", self._served.path, query=query)
             if not reply.ok:
@@ -197,7 +224,7 @@ class Reflector:
             page = _page.decode(reply.body)
             if page.metadata.continue_:
                 # The server is at the next page while we are at this one.
-                query = {**PAGE, "continue": page.metadata.continue_}
+                query = {**page_of, "continue": page.metadata.continue_}
                 self._client.ahead(self._served.path, query)
             for raw in page.items or ():
                 seen.add(self._feed.put(self.kind, raw, listed=True, api_version=self._served.api_version))
@@ -215,6 +242,7 @@ class Reflector:
         query = {
             "watch": "1", "allowWatchBookmarks": "true", "resourceVersion": self._version,
             "timeoutSeconds": str(random.randint(300, 600)),  # noqa: S311
+            **({"labelSelector": self.kind.selector} if self.kind.selector else {}),
         }  # fmt: skip
         rest = b""
         async for chunk in self._client.stream(self._served.path, query, STALL, self._answered):

@@ -6,7 +6,8 @@ To load the engine takes as long as a first page of pods takes the server; so bo
 import asyncio
 import gc
 import sys
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -16,6 +17,7 @@ from phalanx.kube.credentials import Access, load_access
 
 if TYPE_CHECKING:
     from phalanx.kube.dry_run import Tell
+    from phalanx.kube.process import Work
     from phalanx.kube.reading import ReadingClient
 
 #: The first page of a list; more than fits one is asked for page by page.
@@ -43,22 +45,28 @@ class _Page(msgspec.Struct):
 _page = msgspec.json.Decoder(_Page)
 
 
+Beside = Callable[[Any], "Iterable[Work]"]
+
+
 class _Process(Protocol):
-    async def run(self, choices: Choices, access: Access, client: Client) -> int: ...
+    async def run(self, choices: Choices, access: Access, client: Client, beside: "Beside") -> int: ...
 
     async def run_dry(self, choices: Choices, client: "ReadingClient", tell: "Tell") -> int: ...
 
 
-def serve(choices: Choices, tell: "Tell | None" = None) -> int:
-    """Run until told to stop; return the exit status. With `tell` it is a dry run, which writes nothing."""
+def serve(choices: Choices, tell: "Tell | None" = None, beside: "Beside" = lambda _: ()) -> int:
+    """Run until told to stop; return the exit status. With `tell` it is a dry run, which writes nothing.
+
+    `beside`: what else runs in the process, given its scheduler.
+    """
     try:
         import uvloop  # noqa: PLC0415 (there is none for Windows)
     except ModuleNotFoundError:
-        return asyncio.run(_serve(choices, tell))
-    return uvloop.run(_serve(choices, tell))
+        return asyncio.run(_serve(choices, tell, beside))
+    return uvloop.run(_serve(choices, tell, beside))
 
 
-async def _serve(choices: Choices, tell: "Tell | None") -> int:
+async def _serve(choices: Choices, tell: "Tell | None", beside: "Beside") -> int:
     access = load_access(choices.kubeconfig, choices.context)
     if tell is not None:
         from phalanx.kube.reading import ReadingClient  # noqa: PLC0415 (no other run needs it)
@@ -69,7 +77,7 @@ async def _serve(choices: Choices, tell: "Tell | None") -> int:
     gc.set_threshold(*_STARTING)
     async with Client(access) as client:
         process = await _loaded(client)
-        return await process.run(choices, access, client)
+        return await process.run(choices, access, client, beside)
 
 
 def keep_all() -> None:

@@ -17,7 +17,9 @@ from phalanx.dialects.volcano.job_plugins import (
     hosts,
     open_port,
     ssh,
+    ssh_objects,
     svc,
+    svc_objects,
 )
 
 _MASTER_AND_WORKER = {"master": "master", "worker": "worker"}
@@ -154,6 +156,11 @@ def hcclrank(made: Member) -> None:
 PLUGINS: Mapping[str, Callable[[Member], None]] = {
     "svc": svc, "ssh": ssh, "env": env, "tensorflow": tensorflow, "mpi": mpi, "pytorch": pytorch, "ray": ray,
     "hcclrank": hcclrank,
+}  # fmt: skip
+
+#: What plugins make once for the Job.
+OBJECTS: Mapping[str, Callable[[str, str, api.JobSpec], Iterator[Object]]] = {
+    "svc": svc_objects, "ssh": ssh_objects, "ray": ray_objects,
 }  # fmt: skip
 
 

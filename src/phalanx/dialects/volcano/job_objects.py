@@ -1,8 +1,8 @@
 """The fields of Volcano's Job that its controller and webhooks read."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from phalanx.dialects.core import objects
 from phalanx.dialects.volcano.objects import Count, NetworkTopology, Size
@@ -43,7 +43,8 @@ class Task(Struct, gc=False, rename="camel"):
     template: dict[str, Any] | None = None
     policies: list[Policy] | None = None
     topology_policy: str | None = None
-    max_retry: Count | None = None
+    #: -1: without end.
+    max_retry: Annotated[int, Meta(ge=-1, le=2**31 - 1)] | None = None
     depends_on: DependsOn | None = None
     partition_policy: PartitionPolicy | None = None
 

@@ -13,6 +13,8 @@ _KEYS = ".ssh"
 _KEY_FOLDER = f"/root/{_KEYS}"
 _KEY_FILES = ("id_rsa", "id_rsa.pub", "authorized_keys", "config")
 
+_SSH = {"ssh-key-file-path": _KEY_FOLDER, "ssh-private-key": "", "ssh-public-key": "", "ssh-port": "22"}
+
 
 class Member(NamedTuple):
     """The Job that is expanded, and one of its pods."""
@@ -129,8 +131,7 @@ def env(made: Member) -> None:
 
 def ssh(made: Member) -> None:
     """Mount the keys that the pods of the Job share."""
-    known = {"ssh-key-file-path": _KEY_FOLDER, "ssh-private-key": "", "ssh-public-key": "", "ssh-port": "22"}
-    folder = flags((made.spec.plugins or {}).get("ssh"), "ssh", known)["ssh-key-file-path"]
+    folder = flags((made.spec.plugins or {}).get("ssh"), "ssh", _SSH)["ssh-key-file-path"]
     name = f"{made.name}-ssh"
     items = [{"key": file, "path": f"{_KEYS}/{file}"} for file in _KEY_FILES]
     # Another user than root must be able to read them.
@@ -141,3 +142,20 @@ def ssh(made: Member) -> None:
     for container in containers(made.pod, "containers", "initContainers"):
         mount = {"mountPath": folder, "subPath": _KEYS, "name": name}
         container["volumeMounts"] = [*(container.get("volumeMounts") or ()), mount]
+
+
+def ssh_objects(name: str, namespace: str, spec: api.JobSpec) -> Iterator[Object]:
+    """Yield the Secret with the keys, as far as they are known: where none is given a pair is made for the Job."""
+    del namespace
+    said = flags((spec.plugins or {}).get("ssh"), "ssh", _SSH)
+    lines = ["StrictHostKeyChecking no", "UserKnownHostsFile /dev/null"]
+    for task in spec.tasks or ():
+        for host in hosts(name, task):
+            lines += [f"Host {host.partition('.')[0]}", f"  HostName {host}"]
+            if said["ssh-port"] != "22":
+                lines.append(f"  Port {said['ssh-port']}")
+    data = {"config": "".join(f"{line}\n" for line in lines)}
+    if said["ssh-private-key"]:
+        public = said["ssh-public-key"]
+        data |= {"id_rsa": said["ssh-private-key"], "id_rsa.pub": public, "authorized_keys": public}
+    yield {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{name}-ssh"}, "stringData": data}

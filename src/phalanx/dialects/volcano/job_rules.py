@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from phalanx.dialects.mistakes import FieldError, check_name, one_of
+from phalanx.dialects.timestamps import duration
 from phalanx.dialects.volcano import job_objects as api
 from phalanx.dialects.volcano.groups import DEFAULT_QUEUE, network_topology
 from phalanx.dialects.volcano.pods import SCHEDULER
@@ -58,7 +59,8 @@ def complete(job: api.Job) -> api.JobSpec:
 def _completed(task: api.Task, index: int) -> api.Task:
     least = task.min_available
     if least is None and task.partition_policy is not None:
-        least = task.partition_policy.min_partitions * task.partition_policy.partition_size
+        # Where none is named, as 1.15.1: zero would leave the task without a minimum.
+        least = task.partition_policy.min_partitions * task.partition_policy.partition_size or None
     least = task.replicas if least is None else least
     return replace(task, name=task.name or f"default{index}", min_available=least, max_retry=task.max_retry or 3)
 
@@ -103,7 +105,7 @@ def _check_partitions(task: api.Task, path: str) -> None:
         ("replicas", task.replicas, parts.total_partitions),
         ("minAvailable", task.minimum, parts.min_partitions),
     ):
-        if found != count * size:
+        if count and found != count * size:
             raise FieldError(f"{path}.{name}", f"found {found}, allowed is {count * size}, as partitionPolicy says")
 
 
@@ -121,6 +123,11 @@ def _check_policies(policies: Sequence[api.Policy], path: str) -> None:
                 raise FieldError(f"{at}.event", one_of(event, EVENTS))
             if event in events:
                 raise FieldError(f"{at}.event", f"found {shown(event)} again, allowed is each event once")
+        if policy.timeout is not None:
+            try:
+                duration(policy.timeout)
+            except ValueError as error:
+                raise FieldError(f"{at}.timeout", str(error)) from None
         if policy.action not in ACTIONS:
             raise FieldError(f"{at}.action", one_of(policy.action, ACTIONS))
         events.update(named)

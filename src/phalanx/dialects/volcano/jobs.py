@@ -31,56 +31,67 @@ def made_of(document: Mapping[str, Any]) -> list[Made]:
 
     Tasks that wait for others get no pods yet.
     """
-    try:
-        job = msgspec.convert(document, api.Job)
-    except UNREADABLE as error:
-        raise FieldError(*of_wrong_type(str(error), document, api.Job)) from None
+    job = read_job(document)
     spec = complete(job)
     phase = ((job.status if isinstance(job.status, dict) else {}).get("state") or {}).get("phase")
     if phase in _OVER:
         return []
-    return [Made(one, path) for one, path in _Expansion(document, job, spec).objects()]
+    return [Made(one, path) for one, path in Expansion(job, spec, document["metadata"].get("creationTimestamp")).all()]
 
 
-class _Expansion:
-    """One Job, completed."""
+def read_job(document: Mapping[str, Any]) -> api.Job:
+    """Return what is read of a Job, or raise what is of a wrong type in it."""
+    try:
+        return msgspec.convert(document, api.Job)
+    except UNREADABLE as error:
+        raise FieldError(*of_wrong_type(str(error), document, api.Job)) from None
 
-    def __init__(self, document: Mapping[str, Any], job: api.Job, spec: api.JobSpec) -> None:
-        meta = document["metadata"]
+
+class Expansion:
+    """One Job, completed: everything that is made of it."""
+
+    def __init__(
+        self, job: api.Job, spec: api.JobSpec, created: object = None, *, version: int = 0, retries: int = 0
+    ) -> None:
+        """`created`: what the objects of a file are said to be as old as. `version`, `retries`: as in its status."""
         self.spec, self.name, self.namespace = spec, job.metadata.name, job.metadata.namespace or "default"
-        self.created = meta.get("creationTimestamp")
+        self.created, self._version, self._retries = created, version, retries
         self.annotations, self.labels = dict(job.metadata.annotations or {}), dict(job.metadata.labels or {})
-        uid = job.metadata.uid or ""
+        self._uid = uid = job.metadata.uid or ""
         # A file has no uid yet; one that was made up from names is no part of a name.
-        self.group = f"{self.name}-{uid}" if uid and "/" not in uid else self.name
+        self._known = bool(uid) and "/" not in uid
+        self.group = f"{self.name}-{uid}" if self._known else self.name
         self.owner = {
             "apiVersion": _VERSION, "kind": "Job", "name": self.name, "uid": uid, "controller": True,
             "blockOwnerDeletion": True,
         }  # fmt: skip
 
-    def objects(self) -> Iterator[tuple[Object, str]]:
+    def all(self) -> Iterator[tuple[Object, str]]:
         """Yield everything in the order in which it is made, with the field that it comes from."""
-        yield self._owned(self._pod_group()), "spec."
-        for index, volume in enumerate(self.spec.volumes or ()):
-            if not volume.volume_claim_name:
-                claim = {"metadata": {"name": self._claim(index)}, "spec": volume.volume_claim}
-                yield (
-                    self._owned({"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim}),
-                    f"spec.volumes[{index}].volumeClaim.",
-                )
-        plugins = self.spec.plugins or {}
-        if "svc" in plugins:
-            yield from ((self._owned(one), "spec.") for one in self._beside(job_plugins.svc_objects))
-        if "ray" in plugins:
-            yield from ((self._owned(one), "spec.") for one in self._beside(frameworks.ray_objects))
+        yield self.pod_group(), "spec."
+        for index, claim in self.claims():
+            yield claim, f"spec.volumes[{index}].volumeClaim."
+        for _, one in self.beside():
+            # The keys are made where they are used.
+            if one["kind"] != "Secret":
+                yield one, "spec."
         for position, task in enumerate(self.spec.tasks or ()):
             if task.depends_on is None or not task.depends_on.name:
                 path = f"spec.tasks[{position}].template."
-                yield from ((self._owned(self._pod(task, index)), path) for index in range(task.replicas))
+                yield from ((self.pod(task, index), path) for index in range(task.replicas))
 
-    def _beside(self, make: Any) -> Iterator[Object]:
-        found: Iterator[Object] = make(self.name, self.namespace, self.spec)
-        return found
+    def claims(self) -> Iterator[tuple[int, Object]]:
+        """Yield the claims that are made, with the number of the volume."""
+        for index, volume in enumerate(self.spec.volumes or ()):
+            if not volume.volume_claim_name:
+                claim = {"metadata": {"name": self.claim(index)}, "spec": volume.volume_claim}
+                yield index, self._owned({"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim})
+
+    def beside(self) -> Iterator[tuple[str, Object]]:
+        """Yield what plugins make once for the Job, with the plugin."""
+        for plugin, make in frameworks.OBJECTS.items():
+            if plugin in (self.spec.plugins or {}):
+                yield from ((plugin, self._owned(one)) for one in make(self.name, self.namespace, self.spec))
 
     def _owned(self, one: Object) -> Object:
         meta = {"namespace": self.namespace, "ownerReferences": [self.owner], **one["metadata"]}
@@ -88,7 +99,8 @@ class _Expansion:
             meta["creationTimestamp"] = self.created
         return {**one, "metadata": meta}
 
-    def _pod_group(self) -> Object:
+    def pod_group(self) -> Object:
+        """Return the group."""
         tasks = self.spec.tasks or ()
         spec: Object = {
             "minMember": self.spec.min_available, "minTaskMember": {task.name: task.minimum for task in tasks},
@@ -101,9 +113,10 @@ class _Expansion:
         if any(task.partition_policy for task in tasks):
             spec["subGroupPolicy"] = [_subgroup(task) for task in tasks if task.partition_policy]
         meta = {"name": self.group, "annotations": self.annotations, "labels": self.labels}
-        return {"apiVersion": VERSION, "kind": "PodGroup", "metadata": meta, "spec": spec}
+        return self._owned({"apiVersion": VERSION, "kind": "PodGroup", "metadata": meta, "spec": spec})
 
-    def _pod(self, task: api.Task, index: int) -> Object:
+    def pod(self, task: api.Task, index: int) -> Object:
+        """Return one pod of a task."""
         template = task.template or {}
         given = template.get("metadata") if isinstance(template.get("metadata"), dict) else {}
         name = f"{self.name}-{task.name}-{index}"
@@ -124,11 +137,11 @@ class _Expansion:
         for plugin, add in frameworks.PLUGINS.items():
             if plugin in (self.spec.plugins or {}):
                 add(made)
-        return pod
+        return self._owned(pod)
 
     def _mount(self, spec: Object) -> None:
         for index, volume in enumerate(self.spec.volumes or ()):
-            name, claim = f"{self.name}-{_word(self.name, index)}", volume.volume_claim_name or self._claim(index)
+            name, claim = f"{self.name}-{self._word(index)}", volume.volume_claim_name or self.claim(index)
             spec["volumes"] = [
                 *(spec.get("volumes") or ()),
                 {"name": name, "persistentVolumeClaim": {"claimName": claim}},
@@ -137,14 +150,19 @@ class _Expansion:
                 mounts = container.get("volumeMounts") or ()
                 container["volumeMounts"] = [*mounts, {"mountPath": volume.mount_path, "name": name}]
 
-    def _claim(self, index: int) -> str:
-        return f"{self.name}-pvc-{_word(self.name, index)}"
+    def claim(self, index: int) -> str:
+        """Return the name of the claim of a volume that names none."""
+        return f"{self.name}-pvc-{self._word(index)}"
+
+    def _word(self, index: int) -> str:
+        """Return twelve characters: where Volcano draws them, the same Job must have the same ones at every try."""
+        return sha256(f"{self._uid if self._known else self.name}/{index}".encode()).hexdigest()[:12]
 
     def _annotations(self, task: api.Task, index: int) -> dict[str, str]:
         own = {
             f"{_PREFIX}task-index": str(index), TASK: task.name, GROUP_NAMES[0]: self.group,
-            f"{_PREFIX}job-name": self.name, f"{_PREFIX}queue-name": self.spec.queue, f"{_PREFIX}job-version": "0",
-            f"{_PREFIX}template-uid": f"{self.name}-{task.name}", f"{_PREFIX}job-retry-count": "0",
+            f"{_PREFIX}job-name": self.name, f"{_PREFIX}queue-name": self.spec.queue, f"{_PREFIX}job-version": str(self._version),
+            f"{_PREFIX}template-uid": f"{self.name}-{task.name}", f"{_PREFIX}job-retry-count": str(self._retries),
         }  # fmt: skip
         if task.topology_policy:
             own[f"{_PREFIX}numa-topology-policy"] = task.topology_policy
@@ -163,11 +181,6 @@ class _Expansion:
         if task.partition_policy is not None:
             own[f"{_PREFIX}partition-id"] = str(index // task.partition_policy.partition_size)
         return own
-
-
-def _word(name: str, index: int) -> str:
-    """Return twelve characters: where the controller draws them, the same files must give the same plan."""
-    return sha256(f"{name}/{index}".encode()).hexdigest()[:12]
 
 
 def _topology(wish: Any) -> Object:

@@ -123,6 +123,7 @@ class Values(_Part, frozen=True):
     extra_args: list[Annotated[str, Meta(pattern="^--[a-z]")]] = []
     rbac: Rights = Rights()
     gpu_sharing: GpuSharing = GpuSharing()
+    volcano_jobs: bool = False
     resources: Manifest = msgspec.field(default_factory=_resources)
     priority_class_name: Annotated[str, Meta(pattern=f"^({_SUBDOMAIN})?$", max_length=253)] = "system-cluster-critical"
     node_selector: dict[str, str] = {}

@@ -1,0 +1,1 @@
+"""The controller of Volcano's Jobs: a pure core (`decide`) and a thin shell (`controller`)."""

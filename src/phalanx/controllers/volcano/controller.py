@@ -1,0 +1,171 @@
+"""The shell: hears what changes, asks the core for the next step of each Job, and carries it out. The leader alone acts."""
+
+import asyncio
+import contextlib
+from typing import Any
+
+from phalanx.controllers.volcano.decide import decide
+from phalanx.controllers.volcano.hands import Fenced, Hands, Undone
+from phalanx.controllers.volcano.rival import Rival
+from phalanx.controllers.volcano.steps import Memory, Note, Step
+from phalanx.controllers.volcano.store import JOBS, KINDS, Store
+from phalanx.kube.client import Unanswered
+from phalanx.kube.leader import Leader
+from phalanx.kube.reflector import Reflector
+from phalanx.kube.scheduler import Scheduler
+
+#: Jobs that are looked at at a time.
+WORKERS = 32
+#: Steps of one Job in a row, before others have their turn.
+_STEPS = 8
+_PAUSE_MAX = 60.0
+_LOOK = 0.25
+
+class Controller:
+    """One controller of Jobs, in the process of a scheduler: with its lease, its events and its fence."""
+
+    def __init__(self, host: Scheduler) -> None:
+        self._host, self._clock, self._log = host, host.clock, host.log
+        self.store = Store(self._changed)
+        self.rival = Rival(host.client, host.clock, host.log, self._begin)
+        self.hands = Hands(host.client, self.store, self.may_act)
+        self._memory: dict[str, Memory] = {}
+        #: Jobs to be looked at, and those that a worker has in hand.
+        self._dirty: dict[str, None] = {}
+        self._busy: set[str] = set()
+        self._there = asyncio.Event()
+        self._wake_at: dict[str, float] = {}
+        #: How often in a row the writes of a Job failed, and what was said of it.
+        self._failed: dict[str, int] = {}
+        self._said: dict[str, str] = {}
+        self._reflectors = [
+            Reflector(host.client, kind, self.store, host.log, lambda: None, host.standing) for kind in KINDS
+        ]
+
+    def may_act(self) -> bool:
+        """The fence: asked before every request."""
+        return self.rival.gone and self._host.may_write()
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.rival.run())
+            group.create_task(self._reflect(group))
+            group.create_task(self._wake())
+            if self._host.leader is not None:
+                group.create_task(self._follow(self._host.leader))
+            for _ in range(WORKERS):
+                group.create_task(self._work())
+
+    async def _reflect(self, group: asyncio.TaskGroup) -> None:
+        """Watch Jobs; once the cluster has such, all else. Jobs are listed first: see `KINDS`."""
+        first, *rest = self._reflectors
+        group.create_task(first.run())
+        while not first.served:
+            await asyncio.sleep(_LOOK)
+        for one in rest:
+            group.create_task(one.run())
+
+    async def _follow(self, leader: Leader) -> None:
+        """On winning the lease, list everything anew: somebody else has written meanwhile."""
+        while True:
+            await leader.won.wait()
+            for one in self._reflectors:
+                if self.store.ready:
+                    one.relist()
+            self._begin()
+            await leader.lost.wait()
+
+    def _changed(self, uid: str) -> None:
+        self._dirty[uid] = None
+        self._there.set()
+
+    def _begin(self) -> None:
+        """Look at every Job as if for the first time."""
+        self._memory.clear()
+        for uid in self.store.jobs:
+            self._changed(uid)
+
+    async def _wake(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK)
+            now = self._clock.now()
+            for uid in [uid for uid, at in self._wake_at.items() if at <= now]:
+                del self._wake_at[uid]
+                self._changed(uid)
+
+    async def _work(self) -> None:
+        while True:
+            uid = next((uid for uid in self._dirty if uid not in self._busy), None)
+            if uid is None or not (self.store.ready and self.may_act()):
+                self._there.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOK):
+                        await self._there.wait()
+                continue
+            del self._dirty[uid]
+            self._busy.add(uid)
+            try:
+                await self._look_at(uid)
+            finally:
+                self._busy.discard(uid)
+
+    async def _look_at(self, uid: str) -> None:
+        sure = False
+        for _ in range(_STEPS):
+            view = self.store.view(uid)
+            if view is None:
+                for kept in (self._memory, self._wake_at, self._failed, self._said):
+                    kept.pop(uid, None)
+                return
+            step = decide(view, self._memory.get(uid, Memory()), self._clock.now(), sure=sure)
+            try:
+                if step.look:
+                    await self.hands.read_pods(uid, view.document)
+                    sure = True
+                    continue
+                await self.hands.carry_out(uid, view.document, step.writes)
+                if step.status is not None and not await self.hands.write_status(view.document, step.status):
+                    continue
+            except Fenced:
+                self._changed(uid)
+                return
+            except (Undone, Unanswered) as trouble:
+                self._put_off(uid, view.document, trouble)
+                return
+            self._done(uid, view.document, step)
+            self.store.looked(uid, view.gone, step.keep)
+            if step.idle:
+                return
+        self._changed(uid)
+
+    def _done(self, uid: str, document: Any, step: Step) -> None:
+        self._memory[uid] = step.memory
+        self._failed.pop(uid, None)
+        if step.wake is not None:
+            self._wake_at[uid] = step.wake
+        else:
+            self._wake_at.pop(uid, None)
+        for note in step.notes:
+            self._tell(document, note)
+
+    def _put_off(self, uid: str, document: Any, trouble: Undone | Unanswered) -> None:
+        """Try again after a pause that grows; what is wrong is said when it is something new."""
+        times = self._failed[uid] = self._failed.get(uid, 0) + 1
+        wait = trouble.wait if isinstance(trouble, Undone) else 0.0
+        self._wake_at[uid] = self._clock.now() + max(wait, min(0.1 * 2**times, _PAUSE_MAX))
+        text = str(trouble)
+        if isinstance(trouble, Undone) and times > 1 and self._said.get(uid) != text:
+            self._said[uid] = text
+            self._tell(document, Note("FailedCreate", text, True))
+            meta = document["metadata"]
+            self._log.say("job-put-off", job=f"{meta['namespace']}/{meta['name']}", why=text)
+
+    def _tell(self, document: Any, note: Note) -> None:
+        meta = document["metadata"]
+        regarding = {
+            "kind": JOBS.kind, "apiVersion": JOBS.api_version, "name": meta["name"], "namespace": meta["namespace"],
+            "uid": meta["uid"],
+        }  # fmt: skip
+        kind = "Warning" if note.warning else "Normal"
+        self._host.telling.events.about(regarding, kind, note.reason, "Controlling", note.text)
