@@ -10,7 +10,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 export UV_PYTHON_DOWNLOADS := never
 PYTEST_ARGS ?=
 
-.PHONY: demo test check bench bench-cluster bench-admission chaos upgrade cluster differential test-versions chart format clean
+.PHONY: demo test check bench bench-cluster bench-admission chaos upgrade cluster differential lives test-versions chart format clean
 
 demo: $(VENV)/.run            ## three disasters of a pod-by-pod scheduler, and Phalanx avoiding each
 	@$(BIN)/phalanx demo
@@ -51,6 +51,9 @@ properties: $(VENV)/.dev      ## nobody is evicted in vain, in RUNS=5000 random 
 
 differential: $(VENV)/.dev    ## the same verdicts as the real kube-scheduler: CLUSTERS=50 of each family, FAMILIES=a,b, SEED=0, ARGS=--record
 	@$(BIN)/python -m tests.differential $(ARGS)
+
+lives: $(VENV)/.dev           ## Volcano's Jobs through their lives under its own controller and ours, field by field: ARGS=--record, ARGS="NAME…"
+	@$(BIN)/python -m tests.lives $(ARGS)
 
 cluster: $(VENV)/.run         ## a real control plane, pretend GPU nodes and Phalanx until Ctrl-C: K8S=1.35|1.36|1.37
 	@$(BIN)/phalanx playground

@@ -1,10 +1,13 @@
-"""`python -m tests.lives [--record] [volcano] [phalanx] [NAMES]`: play the lives, compare, tell the differences."""
+"""`python -m tests.lives [--record] [NAMES]`: play the lives under both controllers, and tell what differs."""
 
 import asyncio
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from bench.cluster.building import Source, build
 from phalanx.kube.installation.values import Values
@@ -12,8 +15,11 @@ from phalanx.kube.local import ControlPlane
 from phalanx.kube.local.processes import Processes
 from phalanx.kube.playground import grant
 from phalanx.testing.objects import client_of
-from tests.lives.scripts import lives
-from tests.lives.stage import Picture, Stage, save
+from tests.kube.volcano_modules import module
+from tests.lives.compare import differences
+from tests.lives.pictures import Picture, load, save
+from tests.lives.scripts import Life, lives
+from tests.lives.stage import Stage
 
 VOLCANO = Source(
     "volcano.sh/volcano", "v1.14.1", {"vc-controller-manager": "./cmd/controller-manager"},
@@ -27,7 +33,7 @@ def play(who: str, names: list[str] | None = None) -> dict[str, list[Picture]]:
     chosen = [life for life in lives() if not names or life.name in names]
     folder = Path(tempfile.mkdtemp(prefix="lives-"))
     with ControlPlane() as plane:
-        prepare(plane, build(VOLCANO) / "config/crd/volcano/bases")
+        prepare(plane, module("volcano.sh/volcano@v1.14.1") / "config/crd/volcano/bases")
         processes = Processes(folder, removed_at_end=False)
         try:
             processes.start(who, command(who, plane))
@@ -71,20 +77,37 @@ def command(who: str, plane: ControlPlane) -> list[str]:
     return [sys.executable, "-m", "phalanx", "run", f"--kubeconfig={kubeconfig}", *words]
 
 
-async def _play(plane: ControlPlane, chosen: list) -> dict[str, list[Picture]]:
+async def _play(plane: ControlPlane, chosen: list[Life]) -> dict[str, list[Picture]]:
     async with client_of(plane.kubeconfig) as client:
         return await Stage(client, chosen).play()
 
 
 def main(words: list[str]) -> int:
-    who = [word for word in words if word in {"volcano", "phalanx"}] or ["volcano", "phalanx"]
-    names = [word for word in words if word not in {"volcano", "phalanx"} and not word.startswith("--")]
-    for one in who:
-        seen = play(one, names)
-        save(Path(f"/tmp/g17/{one}.json"), seen)
-        if one == "volcano" and "--record" in words:
-            save(RECORDED, seen)
-    return 0
+    """Play the lives under both, and tell what differs; `--record` keeps Volcano's for the tests."""
+    names = [word for word in words if not word.startswith("--")]
+    theirs = play("volcano", names)
+    if "--record" in words:
+        save(RECORDED, (load(RECORDED) if names else {}) | theirs)
+    ours = play("phalanx", names)
+    why = Counter[str]()
+    for found, explained in differences(theirs, ours):
+        why[explained or "unexplained"] += 1
+        if explained is None:
+            print(found)  # noqa: T201 (the report)
+    fields = sum(1 for _ in leaves(theirs))
+    told = ", ".join(f"{count} {what}" for what, count in sorted(why.items()))
+    print(f"{len(theirs)} Jobs, {fields} fields compared; they differ in: {told or 'nothing'}")  # noqa: T201 (the report)
+    return bool(why["unexplained"])
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Yield every value in nested lists and mappings."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    if inner is None:
+        yield value
+    else:
+        for one in inner:
+            yield from leaves(one)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """The Jobs, and what happens to each, round by round.
 
-A round is a line; what is in it happens at once, then everything comes to rest and is looked at. `run`, `succeed`,
-`fail CODE`, `evict` and `restarts N` name pods by `task` or `task-number`; without a name they mean every pod. A group is
-let in as soon as it is there, unless `closed` says otherwise.
+A round is a text; what is in it happens at once, then everything comes to rest and is looked at. `run`, `succeed`,
+`fail CODE`, `evict` and `restarts N` name pods by `task` or `task-number`; without a name they mean every pod. A group
+is let in as soon as it is there, unless `closed` says otherwise.
 """
 
 from collections.abc import Iterator
@@ -65,31 +65,43 @@ def lives() -> Iterator[Life]:
     yield Life("plain", job(two), ("", "run", "succeed worker-0", "succeed"))
     yield Life("waits", job(two), ("closed", "open", "run", "succeed"))
     yield Life("fails", job(two), ("", "run", "fail 1 worker-1", "succeed worker-0"))
-    yield Life("enough", job(task("worker", 3, minAvailable=2), minAvailable=2), ("", "run", "fail 1 worker-2", "succeed"))
+    yield Life(
+        "enough", job(task("worker", 3, minAvailable=2), minAvailable=2), ("", "run", "fail 1 worker-2", "succeed")
+    )
     yield Life("success", job(task("worker", 3), minSuccess=1), ("", "run", "succeed worker-1"))
     yield Life("elastic", job(task("worker", 4, minAvailable=2), minAvailable=2), ("", "run worker-0 worker-1", "run"))
     restarted = job(two, policies=[on("RestartJob", "PodFailed")])
     yield Life("restart", restarted, ("", "run", "fail 1 worker-0", "run", "succeed"))
     yield Life("exhausted", restarted | {"maxRetry": 1}, ("", "run", "fail 1 worker-0"))
     yield Life("again", restarted | {"maxRetry": 2}, ("", "run", "fail 1 worker-0", "run", "fail 1 worker-1"))
-    yield Life("evicted", job(two, policies=[on("RestartJob", "PodEvicted")]), ("", "run", "evict worker-1", "run", "succeed"))
+    yield Life(
+        "evicted", job(two, policies=[on("RestartJob", "PodEvicted")]), ("", "run", "evict worker-1", "run", "succeed")
+    )
     yield Life("unheard", job(two), ("", "run", "evict worker-1", "run", "succeed"))
     yield Life("codes", job(
         task("worker", 2, policies=[on("AbortJob", exitCode=3), on("RestartJob", exitCode=4)])
     ), ("", "run", "fail 4 worker-0", "run", "fail 3 worker-1"))  # fmt: skip
     master = task("master", 1, policies=[on("CompleteJob", "TaskCompleted")])
     yield Life("master", job(master, two, plugins={"svc": [], "env": []}), ("", "run", "succeed master"))
-    yield Life("terminated", job(two, policies=[on("TerminateJob", "PodFailed", "PodEvicted")]), ("", "run", "fail 2 worker-0"))
+    yield Life(
+        "terminated", job(two, policies=[on("TerminateJob", "PodFailed", "PodEvicted")]), ("", "run", "fail 2 worker-0")
+    )
     yield Life("any", job(two, policies=[on("AbortJob", "*")]), ("", "run", "evict worker-0"))
     yield Life("task", job(task("a", 2, policies=[on("RestartTask", "PodFailed")]), task("b", 1)), (
         "", "run", "fail 1 a-1", "run", "succeed",
     ))  # fmt: skip
-    yield Life("pod", job(task("a", 3, policies=[on("RestartPod", "PodFailed")])), ("", "run", "fail 1 a-1", "run", "succeed"))
+    yield Life(
+        "pod", job(task("a", 3, policies=[on("RestartPod", "PodFailed")])), ("", "run", "fail 1 a-1", "run", "succeed")
+    )
     yield Life("crashing", job(
         task("a", 2, maxRetry=2, policies=[on("TerminateJob", "TaskFailed")])
     ), ("", "run", "restarts 2 a-1"))  # fmt: skip
-    yield Life("late", job(two, policies=[on("AbortJob", "PodPending", timeout="4s")]), ("", "run worker-0", "wait 5"))
-    yield Life("after", job(two, policies=[on("TerminateJob", "PodFailed", timeout="2s")]), ("", "run", "fail 1 worker-0", "wait 3"))
+    yield Life(
+        "late", job(two, policies=[on("AbortJob", "PodPending", timeout="20s")]), ("", "run worker-0", "wait 20")
+    )
+    yield Life("after", job(two, policies=[on("TerminateJob", "PodFailed", timeout="10s")]), (
+        "", "run", "fail 1 worker-0", "wait 10",
+    ))  # fmt: skip
     yield Life("waiting", job(
         task("worker", 2, dependsOn={"name": ["master"]}), task("master", 1), minAvailable=3
     ), ("", "run master", "run", "succeed"))  # fmt: skip
@@ -107,7 +119,7 @@ def lives() -> Iterator[Life]:
         "", "run", "command AbortJob", "command ResumeJob", "run", "succeed",
     ))  # fmt: skip
     yield Life("unstarted", job(two), ("closed", "command AbortJob", "command ResumeJob open", "run", "succeed"))
-    yield Life("fleeting", job(two, ttlSecondsAfterFinished=2), ("", "run", "succeed", "wait 3"))
+    yield Life("fleeting", job(two, ttlSecondsAfterFinished=2), ("", "run", "succeed", "", "", ""))
     parts = task("worker", 4, partitionPolicy={"totalPartitions": 2, "partitionSize": 2, "minPartitions": 2})
     yield Life("parts", job(
         parts | {"policies": [on("RestartPartition", "PodFailed")]}
@@ -116,11 +128,17 @@ def lives() -> Iterator[Life]:
         task("master", 1), two, plugins={"pytorch": ["--master=master", "--worker=worker", "--port=23456"]}
     ), ("", "run", "succeed"))  # fmt: skip
     yield Life("tensorflow", job(task("ps", 1), two, plugins={"tensorflow": ["--port=2222"]}), ("", "run"))
-    yield Life("mpi", job(task("master", 1), two, plugins={"mpi": ["--master=master", "--worker=worker", "--port=22"]}), ("", "run"))
+    yield Life(
+        "mpi",
+        job(task("master", 1), two, plugins={"mpi": ["--master=master", "--worker=worker", "--port=22"]}),
+        ("", "run"),
+    )
     yield Life("ray", job(
         task("head", 1, container="head"), task("worker", 2, container="worker"), plugins={"ray": []}
     ), ("", "run", "succeed"))  # fmt: skip
-    yield Life("ranks", job(task("master", 1), two, plugins={"hcclrank": ["--master=master", "--worker=worker"]}), ("", "run"))
+    yield Life(
+        "ranks", job(task("master", 1), two, plugins={"hcclrank": ["--master=master", "--worker=worker"]}), ("", "run")
+    )
     volumes = [
         {"mountPath": "/in", "volumeClaimName": "data"},
         {"mountPath": "/out", "volumeClaim": {
@@ -128,9 +146,13 @@ def lives() -> Iterator[Life]:
         }},
     ]  # fmt: skip
     yield Life("volumes", job(two, volumes=volumes), ("", "run", "succeed"), claims=("data",))
+    passed_on = {
+        "volcano.sh/preemptable": "true",
+        "volcano.sh/revocable-zone": "*",
+        "volcano.sh/jdb-min-available": "1",
+    }
+    own = task("worker", 1, labels={"own": "l"}, annotations={"own": "a"}, topologyPolicy="restricted")
     yield Life(
-        "handed-down", job(task("worker", 1, labels={"own": "l"}, annotations={"own": "a"}, topologyPolicy="restricted"), priorityClassName="urgent"),
-        ("", "run"),
-        {"volcano.sh/preemptable": "true", "volcano.sh/revocable-zone": "*", "volcano.sh/jdb-min-available": "1", "note": "n"},
-        {"volcano.sh/preemptable": "true", "team": "t"},
+        "handed-down", job(own, priorityClassName="urgent"), ("", "run"),
+        passed_on | {"note": "n"}, {"volcano.sh/preemptable": "true", "team": "t"},
     )  # fmt: skip

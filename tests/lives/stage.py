@@ -1,18 +1,15 @@
-"""The stage: a control plane with Volcano's definitions, a driver that lets groups in and pods live, and what is seen."""
+"""The stage: what lets groups in and pods live, and looks at everything when it has come to rest."""
 
 import asyncio
-import json
-import re
 import time
-from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from phalanx.kube.client import Client, Reply
 from phalanx.testing.objects import Manifest
+from tests.lives.pictures import Picture, events_of, name_of, seen
 from tests.lives.scripts import Life
 
 BATCH, SCHEDULING, BUS = "batch.volcano.sh/v1alpha1", "scheduling.volcano.sh/v1beta1", "bus.volcano.sh/v1alpha1"
@@ -28,9 +25,6 @@ LISTS = {
 }  # fmt: skip
 #: What tells whether anything still happens. Events may come late.
 _MOVING = ("pods", "services", "configmaps", "secrets", "claims", "rules", "groups", "jobs", "commands")
-
-#: What is seen after a round, by kind and name.
-Picture = dict[str, Any]
 
 
 class Stage:
@@ -61,11 +55,13 @@ class Stage:
                 self.pictures[life.name].append(seen[life.name])
         events = await self._list("events")
         for name, rounds in self.pictures.items():
-            rounds[-1]["events"] = _events(name, events)
+            rounds[-1]["events"] = events_of(name, events)
         return self.pictures
 
     async def _begin(self, life: Life) -> None:
-        await self._post("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": life.name}})
+        await self._post(
+            "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": life.name}}
+        )
         for claim in life.claims:
             body = {
                 "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": claim},
@@ -84,34 +80,29 @@ class Stage:
         await self._post(f"/apis/{BATCH}/namespaces/{life.name}/jobs", body)
 
     async def _act(self, life: Life, words: list[str]) -> None:
-        match words:
-            case ["closed"]:
-                self._closed.add(life.name)
-            case ["open"]:
-                self._closed.discard(life.name)
-            case ["wait", seconds]:
-                await asyncio.sleep(float(seconds) / 10)
-                self._until = time.monotonic() + float(seconds)
-            case ["run", *names]:
-                await self._each(life, names, {"Pending"}, _status("Running", True))
-            case ["succeed", *names]:
-                await self._each(life, names, {"Pending", "Running"}, _status("Succeeded", False, 0))
-            case ["fail", code, *names]:
-                await self._each(life, names, {"Pending", "Running"}, _status("Failed", False, int(code)))
-            case ["restarts", count, *names]:
-                await self._each(life, names, {"Running"}, _status("Running", True, restarts=int(count)))
-            case ["evict", *names]:
-                await self._each(life, names, {"Pending", "Running"}, None)
-            case ["scale", task, count]:
-                await self._scale(life, task, int(count))
-            case ["command", action, *rest]:
-                await self._command(life, action)
-                if rest:
-                    await self._act(life, rest)
-            case []:
-                pass
-            case _:
-                raise AssertionError(words)
+        what, *rest = words or [""]
+        alive = {"Pending", "Running"}
+        if what in {"closed", "open"}:
+            (self._closed.add if what == "closed" else self._closed.discard)(life.name)
+        elif what == "wait":
+            self._until = time.monotonic() + float(rest[0])
+        elif what == "run":
+            await self._each(life, rest, {"Pending"}, _status("Running", ready=True))
+        elif what == "succeed":
+            await self._each(life, rest, alive, _status("Succeeded", code=0))
+        elif what == "fail":
+            await self._each(life, rest[1:], alive, _status("Failed", code=int(rest[0])))
+        elif what == "restarts":
+            await self._each(life, rest[1:], {"Running"}, _status("Running", ready=True, restarts=int(rest[0])))
+        elif what == "evict":
+            await self._each(life, rest, alive, None)
+        elif what == "scale":
+            await self._scale(life, rest[0], int(rest[1]))
+        elif what == "command":
+            await self._command(life, rest[0])
+            await self._act(life, rest[1:])
+        else:
+            assert not what, words
 
     _until = 0.0
     #: The controller has seen something.
@@ -136,7 +127,7 @@ class Stage:
         for one in spec["tasks"]:
             if one["name"] == task:
                 grown = one["minAvailable"] == one["replicas"]
-                one |= {"replicas": count} | ({"minAvailable": count} if grown else {})
+                one.update({"replicas": count} | ({"minAvailable": count} if grown else {}))
         least = sum(one["minAvailable"] for one in spec["tasks"])
         await self._ask("PATCH", path, {"spec": {"tasks": spec["tasks"], "minAvailable": least}})
 
@@ -189,9 +180,12 @@ class Stage:
         for kind in _MOVING:
             for one in await self._list(kind):
                 meta = one["metadata"]
-                if meta["namespace"] not in pictures or meta["name"] in {"kube-root-ca.crt"}:
+                if meta["namespace"] not in pictures or meta["name"] == "kube-root-ca.crt":
                     continue
-                pictures[meta["namespace"]].setdefault(kind, {})[_name(meta["name"])] = seen(kind, one)
+                picture = pictures[meta["namespace"]]
+                picture.setdefault(kind, {})[name_of(meta["name"])] = seen(kind, one)
+                if kind == "pods":
+                    picture.setdefault("phases", {})[meta["name"]] = one["status"]["phase"]
         return pictures
 
     async def _list(self, kind: str, namespace: str | None = None) -> list[Manifest]:
@@ -217,124 +211,10 @@ class Stage:
         return await self._client.request(method, path, body=msgspec.json.encode(body), content_type=kind)
 
 
-def _status(phase: str, ready: bool, code: int | None = None, restarts: int = 0) -> dict[str, Any]:
+def _status(phase: str, *, ready: bool = False, code: int | None = None, restarts: int = 0) -> dict[str, Any]:
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     state: dict[str, Any] = {"running": {"startedAt": now}}
     if code is not None:
         state = {"terminated": {"exitCode": code, "startedAt": now, "finishedAt": now}}
     container = {"ready": ready, "restartCount": restarts, "image": "train:1", "imageID": "", "state": state}
     return {"phase": phase, "containerStatuses": [container]}
-
-
-_CLAIM = re.compile(r"-pvc-[a-z0-9]{12}$")
-_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-
-
-def _name(name: str) -> str:
-    return _UID.sub("UID", _CLAIM.sub("-pvc-WORD", name))
-
-
-def seen(kind: str, one: Manifest) -> Any:
-    """Return what counts of an object: no times, no uids, no words that are drawn."""
-    meta = one["metadata"]
-    owners = [(owner["kind"], owner["name"], bool(owner.get("controller"))) for owner in meta.get("ownerReferences", ())]
-    head = {"owners": owners, "labels": meta.get("labels") or {}, "annotations": meta.get("annotations") or {}}
-    match kind:
-        case "jobs":
-            return _job(one)
-        case "pods":
-            body = {**head, "spec": _pod_spec(one["spec"], one["metadata"]["namespace"]), "phase": one["status"]["phase"]}
-        case "configmaps":
-            body = {**head, "data": one.get("data") or {}}
-        case "secrets":
-            import base64
-
-            config = base64.b64decode((one.get("data") or {}).get("config", "")).decode()
-            body = {**head, "keys": sorted(one.get("data") or {}), "config": config}
-        case "commands":
-            body = {"action": one["action"]}
-        case _:
-            body = {**head, "spec": {k: v for k, v in one["spec"].items() if k not in {"clusterIP", "clusterIPs"}}}
-            if kind == "services":
-                body["spec"]["headless"] = one["spec"].get("clusterIP") == "None"
-    return json.loads(_UID.sub("UID", json.dumps(body)))
-
-
-def _job(one: Manifest) -> Any:
-    status = one.get("status") or {}
-    words = ("minAvailable", "pending", "running", "succeeded", "failed", "terminating", "unknown", "retryCount", "version")
-    phases: list[str] = []
-    for condition in status.get("conditions") or ():
-        # As 1.15.1 keeps them: of earlier times of the same phase the last one stays.
-        phases = [*(phase for phase in phases if phase != condition["status"]), condition["status"]]
-    counts = {name: task.get("phase") or {} for name, task in (status.get("taskStatusCount") or {}).items()}
-    resources = {_name(key): _name(value) for key, value in (status.get("controlledResources") or {}).items()}
-    return {
-        "phase": (status.get("state") or {}).get("phase", ""), "conditions": phases, "tasks": counts,
-        "resources": resources, **{word: status.get(word, 0) for word in words},
-        "has duration": "runningDuration" in status,
-    }  # fmt: skip
-
-
-def _pod_spec(spec: dict[str, Any], job: str) -> dict[str, Any]:
-    """Return a pod's spec without what the API server adds for each; lists that plugins fill in any order, sorted."""
-    drawn = {
-        one["name"]: f"{job}-WORD-{one['persistentVolumeClaim']['claimName']}"
-        for one in spec.get("volumes", ()) if "persistentVolumeClaim" in one
-    }  # fmt: skip
-    text = json.dumps(spec)
-    for name, word in drawn.items():
-        text = text.replace(f'"{name}"', f'"{word}"')
-    found: dict[str, Any] = json.loads(re.sub(r"-pvc-[a-z0-9]{12}", "-pvc-WORD", text))
-    found["volumes"] = _sorted(one for one in found.get("volumes", ()) if not one["name"].startswith("kube-api-access"))
-    for container in (*found["containers"], *found.get("initContainers", ())):
-        mounts = container.get("volumeMounts", ())
-        container["volumeMounts"] = _sorted(one for one in mounts if not one["name"].startswith("kube-api-access"))
-        container["env"] = _sorted(container.get("env", ()))
-        container["ports"] = _sorted(container.get("ports", ()))
-    return found
-
-
-def _sorted(items: Iterable[Any]) -> list[Any]:
-    return sorted(items, key=json.dumps)
-
-
-def _events(name: str, events: list[Manifest]) -> dict[str, int]:
-    """Return the events of a Job: reason and action, how often."""
-    found: Counter[str] = Counter()
-    for event in events:
-        if event["involvedObject"]["kind"] == "Job" and event["metadata"]["namespace"] == name:
-            action = next((word for word in re.findall(r"\b[A-Z][a-z]+(?:Job|Task|Pod|Partition)\b", event["message"])), "")
-            found[f"{event['reason']} {action}".strip()] += 1
-    return dict(sorted(found.items()))
-
-
-def save(path: Path, pictures: Any) -> None:
-    """Write what was seen, each distinct body once."""
-    bodies: list[str] = []
-    places: dict[str, int] = {}
-
-    def packed(value: Any) -> int:
-        text = json.dumps(value, sort_keys=True)
-        if text not in places:
-            places[text] = len(bodies)
-            bodies.append(text)
-        return places[text]
-
-    rows = {
-        name: [{kind: {of: packed(one) for of, one in objects.items()} for kind, objects in seen_.items()} for seen_ in rounds]
-        for name, rounds in pictures.items()
-    }  # fmt: skip
-    path.write_text('{"bodies": [\n' + ",\n".join(bodies) + '\n],\n"lives": {\n' + ",\n".join(
-        f"{json.dumps(name)}: {json.dumps(rounds)}" for name, rounds in rows.items()
-    ) + "\n}}\n")  # fmt: skip
-
-
-def load(path: Path) -> dict[str, list[Picture]]:
-    """Read what `save` wrote."""
-    found = json.loads(path.read_text())
-    bodies = found["bodies"]
-    return {
-        name: [{kind: {of: bodies[at] for of, at in objects.items()} for kind, objects in one.items()} for one in rounds]
-        for name, rounds in found["lives"].items()
-    }

@@ -154,7 +154,8 @@ def _leader(choices: Choices, client: Client, identity: str, log: Log, standing:
 class Work(Protocol):
     """What runs until it is cancelled."""
 
-    async def run(self) -> None: ...
+    async def run(self) -> None:
+        """Run."""
 
 
 async def _until_stopped(scheduler: "Scheduler | DryRun", others: Sequence[Work]) -> int:

@@ -1,7 +1,7 @@
 """Causes: what has happened to the pods of a Job that a policy may answer, read from how things are now.
 
-Nothing is remembered that is not there to be read again: a pod that has failed stays one until its Job has answered, by a
-new version, a mark or another phase. So a controller that was killed in between answers all the same, and once.
+Nothing is remembered that is not there to be read again: a pod that has failed stays one until its Job has answered, by
+a new version, a mark or another phase. So a controller that was killed in between answers all the same, and once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -92,7 +92,9 @@ def vanished(view: View, spec: api.JobSpec, status: Status) -> list[Pod]:
         absent = [index for index in range(task.replicas) if index not in there]
         short = recorded - (task.replicas - len(absent))
         name = view.document["metadata"]["name"]
-        found += [Pod(f"{name}-{task.name}-{index}", task.name, index, status.version) for index in absent[: max(short, 0)]]
+        found += [
+            Pod(f"{name}-{task.name}-{index}", task.name, index, status.version) for index in absent[: max(short, 0)]
+        ]
     return found
 
 

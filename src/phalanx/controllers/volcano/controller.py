@@ -1,4 +1,4 @@
-"""The shell: hears what changes, asks the core for the next step of each Job, and carries it out. The leader alone acts."""
+"""The shell: hears what changes, asks the core for the next step of each Job, carries it out. The leader alone acts."""
 
 import asyncio
 import contextlib
@@ -20,6 +20,7 @@ WORKERS = 32
 _STEPS = 8
 _PAUSE_MAX = 60.0
 _LOOK = 0.25
+
 
 class Controller:
     """One controller of Jobs, in the process of a scheduler: with its lease, its events and its fence."""
@@ -61,7 +62,7 @@ class Controller:
         """Watch Jobs; once the cluster has such, all else. Jobs are listed first: see `KINDS`."""
         first, *rest = self._reflectors
         group.create_task(first.run())
-        while not first.served:
+        while not first.served:  # noqa: ASYNC110 (a definition may be installed at any time, and is looked for)
             await asyncio.sleep(_LOOK)
         for one in rest:
             group.create_task(one.run())

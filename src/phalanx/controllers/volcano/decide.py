@@ -115,7 +115,7 @@ def _told(policy: api.Policy, cause: str) -> Note:
 def _synced(now: Now, made: Expansion, memory: Memory) -> Step:
     writes, status, table = making.objects(made, now.status, memory.table)
     if writes or status.controlled_resources != now.status.controlled_resources:
-        return Step(renewed(memory, table=table), tuple(writes), now.recounted(status))
+        return Step(renewed(memory, table=table), tuple(writes), _unless_written(now, now.recounted(status)))
     writes = making.group(now.view, made)
     if writes:
         return Step(memory, tuple(writes), _unless_written(now, now.recounted(status)))

@@ -12,7 +12,6 @@ from phalanx.controllers.volcano.seen import MARK
 from phalanx.controllers.volcano.status import Status, written
 from phalanx.controllers.volcano.store import COMMANDS, GROUPS, JOBS, PODS, Store
 from phalanx.kube.client import Client, Reply
-from phalanx.kube.kinds import Kind
 
 CONTENT = "application/merge-patch+json"
 #: Requests at a time, for all Jobs: binds of the same process must not wait behind them.

@@ -1,8 +1,8 @@
 """A pair of RSA keys for ssh, as Volcano makes one for each Job that wants it: with what Python brings along.
 
 Numbers that may be primes are tried by Miller and Rabin with random witnesses. Random numbers of this size that are no
-primes pass eight rounds with less than one chance in 2^100 (Damgard, Landrock, Pomerance; the table of FIPS 186 asks for
-five). The tests hold the pair against OpenSSL's reading of it.
+primes pass eight rounds with less than one chance in 2^100 (Damgard, Landrock and Pomerance; FIPS 186 asks for five).
+The tests hold the pair against OpenSSL's reading of it.
 """
 
 import base64

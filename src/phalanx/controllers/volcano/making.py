@@ -7,12 +7,14 @@ from msgspec.structs import replace
 
 from phalanx.controllers.volcano.minimum import minimum
 from phalanx.controllers.volcano.seen import RUNNING, SUCCEEDED, Pod, View
-from phalanx.controllers.volcano.status import PARTITION, POD, RESTARTING, TASK, TARGETED, Status, target_of
+from phalanx.controllers.volcano.status import PARTITION, POD, RESTARTING, TARGETED, TASK, Status, target_of
 from phalanx.controllers.volcano.steps import ChangeGroup, Create, DeletePod, Discard, Object, Write
 from phalanx.dialects.volcano import job_objects as api
 from phalanx.dialects.volcano.jobs import Expansion
 
 _PLUGIN, _VOLUME = "plugin-", "volume-pvc-"
+#: It makes nothing and Volcano does not list it.
+_UNLISTED = "hcclrank"
 #: What follows the Job when it changes.
 _FOLLOWS = ("priorityClassName", "minMember", "minResources", "minTaskMember", "subGroupPolicy")
 
@@ -21,7 +23,7 @@ def objects(made: Expansion, status: Status, table: Mapping[str, str] | None) ->
     """Return what must be there before the pods, the status that says so, and the table of names as it should be."""
     writes: list[Write] = []
     have = dict(status.controlled_resources)
-    fresh = [plugin for plugin in made.spec.plugins or {} if _PLUGIN + plugin not in have]
+    fresh = [plugin for plugin in made.spec.plugins or {} if _PLUGIN + plugin not in have and plugin != _UNLISTED]
     for plugin, one in made.beside():
         exact = one["kind"] == "ConfigMap"
         if plugin in fresh or (exact and table != one["data"]):

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from phalanx.controllers.volcano.seen import FAILED, PENDING, RUNNING, SUCCEEDED, Pod, View
 from phalanx.controllers.volcano.making import exhausted, going
+from phalanx.controllers.volcano.seen import FAILED, PENDING, RUNNING, SUCCEEDED, Pod, View
 from phalanx.controllers.volcano.status import (
     ABORTED,
     ABORTING,

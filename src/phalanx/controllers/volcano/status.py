@@ -95,7 +95,8 @@ def in_phase(status: Status, phase: str, now: float, created: float, reason: str
         state=State(phase, reason, message, when),
         conditions=[*before, Condition(phase, when)],
     )
-    return replace(status, running_duration=duration(now - created)) if phase in OVER | {ABORTED} else status
+    lasted = duration(now - created) if phase in OVER | {ABORTED} else None
+    return replace(status, running_duration=lasted)
 
 
 def counted(status: Status, spec: api.JobSpec, pods: Iterable[Pod], going: frozenset[str]) -> Status:

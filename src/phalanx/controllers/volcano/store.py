@@ -114,7 +114,7 @@ class Store:
         old, version = known.get(meta.uid), _number(meta.resource_version)
         if (old is not None and version < old.version) or (meta.uid in self._tombs and not listed):
             return meta.uid
-        job = meta.uid if kind is JOBS else _owner(kind, meta, value)
+        job = meta.uid if kind is JOBS else _owner(meta, value)
         known[meta.uid] = _Known(version, meta.name, job)
         if kind is CLASSES:
             self.classes[meta.name] = value.value
@@ -143,25 +143,29 @@ class Store:
         old = self._known.get(kind, {}).pop(uid, None)
         if old is None:
             return
-        job = old.job
         if kind is JOBS:
             for of_job in (self.jobs, self.gone_pods, self.commands):
                 of_job.pop(uid, None)
         elif kind is CLASSES:
             self.classes.pop(old.name, None)
-        elif job is not None and kind is PODS:
+        elif old.job is not None:
+            self._drop(kind, old.job, uid)
+        if old.job is not None:
+            self.on_change(old.job)
+
+    def _drop(self, kind: Kind, job: str, uid: str) -> None:
+        if kind is COMMANDS:
+            self.commands.get(job, {}).pop(uid, None)
+        elif kind is GROUPS:
+            # Another one may have been made under its name.
+            if job in self.groups and self.groups[job].uid == uid:
+                del self.groups[job]
+        else:
             pod = self.pods.get(job, {}).pop(uid, None)
             if pod is not None and job in self.jobs:
                 self.gone_pods[job] = (*self.gone_pods.get(job, ()), pod)
             if not self.pods.get(job):
                 self.pods.pop(job, None)
-        elif job is not None and kind is GROUPS:
-            if job in self.groups and self.groups[job].uid == uid:
-                del self.groups[job]
-        elif job is not None:
-            self.commands.get(job, {}).pop(uid, None)
-        if job is not None:
-            self.on_change(job)
 
     def leaves(self, job: str, pod: Pod) -> None:
         """Take note that a pod was told to go."""
@@ -210,10 +214,10 @@ class _Asked:
         self.command = Command(meta.name, meta.uid, asked.action, time_of(meta.creation_timestamp) or 0.0)
 
 
-def _owner(kind: Kind, meta: Meta, value: Any) -> str | None:
-    if kind is COMMANDS:
+def _owner(meta: Meta, value: Any) -> str | None:
+    if isinstance(value, _Asked):
         return value.job
-    return None if value is None else meta.job
+    return meta.job if value is not None else None
 
 
 def _group_of(found: _Group) -> Group:

@@ -123,21 +123,29 @@ def _check_policies(policies: Sequence[api.Policy], path: str) -> None:
                 raise FieldError(f"{at}.event", one_of(event, EVENTS))
             if event in events:
                 raise FieldError(f"{at}.event", f"found {shown(event)} again, allowed is each event once")
-        if policy.timeout is not None:
-            try:
-                duration(policy.timeout)
-            except ValueError as error:
-                raise FieldError(f"{at}.timeout", str(error)) from None
+        _check_timeout(policy.timeout, f"{at}.timeout")
         if policy.action not in ACTIONS:
             raise FieldError(f"{at}.action", one_of(policy.action, ACTIONS))
         events.update(named)
         if policy.exit_code is not None:
-            if policy.exit_code == 0 or policy.exit_code in codes:
-                why = "again, allowed is each exit code once" if policy.exit_code else "allowed is another than 0"
-                raise FieldError(f"{at}.exitCode", f"found {policy.exit_code} {why}".replace("0 allowed", "0, allowed"))
+            _check_code(policy.exit_code, codes, at)
             codes.add(policy.exit_code)
     if "*" in events and len(events) > 1:
         raise FieldError(path, "found * beside other events, allowed is * alone")
+
+
+def _check_code(code: int, codes: set[int], at: str) -> None:
+    if code == 0:
+        raise FieldError(f"{at}.exitCode", "found 0, allowed is another than 0")
+    if code in codes:
+        raise FieldError(f"{at}.exitCode", f"found {code} again, allowed is each exit code once")
+
+
+def _check_timeout(text: str | None, at: str) -> None:
+    try:
+        duration(text or "0s")
+    except ValueError as error:
+        raise FieldError(at, str(error)) from None
 
 
 def _check_volumes(volumes: Sequence[api.Volume]) -> None:

@@ -161,7 +161,8 @@ class Expansion:
     def _annotations(self, task: api.Task, index: int) -> dict[str, str]:
         own = {
             f"{_PREFIX}task-index": str(index), TASK: task.name, GROUP_NAMES[0]: self.group,
-            f"{_PREFIX}job-name": self.name, f"{_PREFIX}queue-name": self.spec.queue, f"{_PREFIX}job-version": str(self._version),
+            f"{_PREFIX}job-name": self.name, f"{_PREFIX}queue-name": self.spec.queue,
+            f"{_PREFIX}job-version": str(self._version),
             f"{_PREFIX}template-uid": f"{self.name}-{task.name}", f"{_PREFIX}job-retry-count": str(self._retries),
         }  # fmt: skip
         if task.topology_policy:

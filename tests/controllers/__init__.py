@@ -1,0 +1,1 @@
+"""Tests of what makes pods and objects for people."""
