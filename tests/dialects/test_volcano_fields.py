@@ -19,7 +19,7 @@ KINDS = {
     "scheduling.volcano.sh_podgroups": ("PodGroup `scheduling.volcano.sh/v1beta1`", objects.PodGroupSpec),
     "scheduling.volcano.sh_queues": ("Queue `scheduling.volcano.sh/v1beta1`", objects.QueueSpec),
     "topology.volcano.sh_hypernodes": ("HyperNode `topology.volcano.sh/v1alpha1`", objects.HyperNodeSpec),
-    "batch.volcano.sh_jobs": ("Job `batch.volcano.sh/v1alpha1`, in files", job_objects.JobSpec),
+    "batch.volcano.sh_jobs": ("Job `batch.volcano.sh/v1alpha1`", job_objects.JobSpec),
 }
 #: Of a Job the pods, claims and flags are whole worlds of their own, and its status is Volcano's controller's.
 WHOLE = ("template", "volumeClaim", "plugins")

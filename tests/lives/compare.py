@@ -52,19 +52,20 @@ def _walk(path: tuple[str, ...], one: Any, other: Any) -> Iterator[tuple[tuple[s
 
 def _explained(found: Difference, *, over: bool, last: bool) -> str | None:
     kind, field = found.path[0], found.path[-1]
+    theirs, ours = found.theirs, found.ours
+    # Volcano's version rises with everything that it hears of a Job on its way out.
     if field in {"version", "volcano.sh/job-version"}:
-        # Volcano's rises with everything that it hears of a Job on its way out.
-        return "versions" if int(found.theirs or 0) > 0 and int(found.ours or 0) > 0 else None
-    if kind == "jobs" and over and (field in _COUNTS or "tasks" in found.path):
-        return "counts of the end" if not found.theirs else None
-    if kind == "jobs" and field == "conditions":
-        same = sorted(found.theirs or ()) == sorted(found.ours or ()) and found.theirs[-1] == found.ours[-1]
-        return "order of phases on the way" if same else None
-    if kind == "events":
-        return "how often it is told" if found.theirs and found.ours else None
-    if found.job == "late" and last:
+        why, holds = "versions", int(theirs or 0) > 0 and int(ours or 0) > 0
+    elif found.job == "late" and last:
         # Seen in five of six recordings: two timers that end together, and the Job is pending again.
-        return "an action after a timeout that Volcano loses"
-    if found.job == "fleeting" and not last:
-        return "when the collector of garbage comes"
-    return None
+        why, holds = "an action after a timeout that Volcano loses", True
+    elif found.job == "fleeting" and not last:
+        why, holds = "when the collector of garbage comes", True
+    elif kind == "jobs" and over and (field in _COUNTS or "tasks" in found.path):
+        why, holds = "counts of the end", not theirs
+    elif kind == "jobs" and field == "conditions":
+        same = sorted(theirs or ()) == sorted(ours or ()) and theirs[-1] == ours[-1]
+        why, holds = "order of phases on the way", same
+    else:
+        why, holds = "how often it is told", kind == "events" and bool(theirs and ours)
+    return why if holds else None

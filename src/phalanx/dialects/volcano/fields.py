@@ -108,37 +108,37 @@ spec.tasks[].name | honoured | in the pods' names; absent `default0`, `default1`
 spec.tasks[].replicas | honoured | how many pods; absent 0
 spec.tasks[].minAvailable | honoured | the group's `minTaskMember`; absent all its replicas
 spec.tasks[].template | honoured | the pods, with names, labels, annotations and owner as Volcano's controller gives them
-spec.tasks[].policies[].action | ignored | checked, and carried out by Volcano's controller
-spec.tasks[].policies[].event | ignored | the same
-spec.tasks[].policies[].events | ignored | the same
-spec.tasks[].policies[].exitCode | ignored | the same
-spec.tasks[].policies[].timeout | ignored | carried out by Volcano's controller
+spec.tasks[].policies[].action | honoured | on a cluster with `--volcano-jobs`, or by Volcano's controller; in files it is checked
+spec.tasks[].policies[].event | honoured | the same. `JobUpdated` never happens, there either
+spec.tasks[].policies[].events | honoured | the same
+spec.tasks[].policies[].exitCode | honoured | the same: of the first container
+spec.tasks[].policies[].timeout | honoured | the same
 spec.tasks[].topologyPolicy | ignored | checked, and handed to the pods as an annotation that is not read
-spec.tasks[].maxRetry | ignored | Volcano does not read it either
-spec.tasks[].dependsOn.name | honoured | the task has no pods yet
-spec.tasks[].dependsOn.iteration | ignored | checked; whether what is waited for runs is for Volcano's controller to see
+spec.tasks[].maxRetry | honoured | so many new starts of containers, in all pods of the task, are a `TaskFailed`; -1: never
+spec.tasks[].dependsOn.name | honoured | the task has no pods before enough of those run or have ended well; in files none
+spec.tasks[].dependsOn.iteration | honoured | `any` of them, or `all`
 spec.tasks[].partitionPolicy.totalPartitions | honoured | times the size they are the replicas
 spec.tasks[].partitionPolicy.partitionSize | honoured | the pods' label `volcano.sh/partition-id`, and the group's `subGroupSize`
 spec.tasks[].partitionPolicy.minPartitions | honoured | the group's `minSubGroups`
 spec.tasks[].partitionPolicy.networkTopology.mode | honoured | that of the group's `subGroupPolicy`
 spec.tasks[].partitionPolicy.networkTopology.highestTierAllowed | honoured | the same
 spec.tasks[].partitionPolicy.networkTopology.highestTierName | honoured | the same
-spec.policies[].action | ignored | checked, and carried out by Volcano's controller
-spec.policies[].event | ignored | the same
-spec.policies[].events | ignored | the same
-spec.policies[].exitCode | ignored | the same
-spec.policies[].timeout | ignored | carried out by Volcano's controller
-spec.plugins | honoured | `svc`, `env`, `ssh`, `tensorflow`, `mpi`, `pytorch`, `ray`, `hcclrank` with their flags: what they add to pods, and the services, tables and rules beside them. Keys of `ssh` are Volcano's to make. An unknown plugin or flag is refused
+spec.policies[].action | honoured | where no policy of the task answers
+spec.policies[].event | honoured | the same
+spec.policies[].events | honoured | the same
+spec.policies[].exitCode | honoured | the same
+spec.policies[].timeout | honoured | the same
+spec.plugins | honoured | `svc`, `env`, `ssh`, `tensorflow`, `mpi`, `pytorch`, `ray`, `hcclrank` with their flags: what they add to pods, and the services, tables and rules beside them. Keys of `ssh` are made on a cluster. An unknown plugin or flag is refused
 spec.runningEstimate | ignored | Volcano does not read it either
 spec.queue | honoured | the group's queue; absent `default`
-spec.maxRetry | ignored | carried out by Volcano's controller
-spec.ttlSecondsAfterFinished | ignored | the same
+spec.maxRetry | honoured | restarted so often, it fails; 0 or absent: 3
+spec.ttlSecondsAfterFinished | honoured | on a cluster: so long after its end it is deleted, with all of its own
 spec.priorityClassName | honoured | of the group, and of pods whose template names none
-spec.minSuccess | ignored | carried out by Volcano's controller
+spec.minSuccess | honoured | on a cluster: so many pods that end well complete it
 spec.networkTopology.mode | honoured | as that of the group
 spec.networkTopology.highestTierAllowed | honoured | the same
 spec.networkTopology.highestTierName | honoured | the same
-status.state.phase | honoured | a Job that is over, or about to be, gets no pods
+status.state.phase | honoured | written on a cluster, as all of the status; in files a Job that is over, or about to be, gets no pods
 """)  # noqa: E501 (a table)
 
 _HYPER_NODE = _rows("""
@@ -162,7 +162,7 @@ FIELDS: Mapping[str, tuple[Field, ...]] = {
     "PodGroup `scheduling.volcano.sh/v1beta1`": _POD_GROUP,
     "Queue `scheduling.volcano.sh/v1beta1`": _QUEUE,
     "HyperNode `topology.volcano.sh/v1alpha1`": _HYPER_NODE,
-    "Job `batch.volcano.sh/v1alpha1`, in files": _JOB,
+    "Job `batch.volcano.sh/v1alpha1`": _JOB,
 }
 
 

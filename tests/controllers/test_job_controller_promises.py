@@ -26,9 +26,11 @@ def specs(draw: st.DrawFn) -> dict[str, Any]:
     if draw(st.booleans()):
         tasks[1]["dependsOn"] = {"name": ["a"]}
     total = sum(one["replicas"] for one in tasks)
-    return {
-        **draw(st.sampled_from([{}, {}, {"minSuccess": 1}])), "tasks": tasks, "policies": draw(policies), "minAvailable": draw(st.integers(1, total)),
-        "plugins": draw(st.sampled_from([{}, {"svc": [], "env": []}])), "maxRetry": draw(st.integers(1, 4)),
+    least, retries = draw(st.integers(1, total)), draw(st.integers(1, 4))
+    plugins: dict[str, list[str]] = draw(st.sampled_from([{}, {"svc": [], "env": []}]))
+    success: dict[str, int] = draw(st.sampled_from([{}, {}, {"minSuccess": 1}]))
+    return success | {
+        "tasks": tasks, "policies": draw(policies), "minAvailable": least, "plugins": plugins, "maxRetry": retries,
     }  # fmt: skip
 
 
