@@ -177,7 +177,10 @@ def test_chance_is_drawn_by_seed_and_another_gang_changes_nothing_for_this_one()
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
-        ("nod n1", "1: found 'nod', allowed are node, queue, budget, gang, pod, fail, scale; did you mean node?"),
+        (
+            "nod n1",
+            "1: found 'nod', allowed are node, queue, budget, gang, pod, network, fail, scale; did you mean node?",
+        ),
         ("\n\nnode", "3: node: the name is missing: node NAME"),
         ("node gpu=8", "1: node: the name is missing: node NAME gpu=8"),
         ("node N1", "1: node N1: allowed is a name of lower-case letters, digits, - and ."),

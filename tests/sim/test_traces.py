@@ -57,7 +57,7 @@ def test_a_job_of_philly_beyond_one_host_is_a_gang_of_hosts(tmp_path: Path) -> N
 
 
 def test_a_job_of_kalos_runs_its_iterations(tmp_path: Path) -> None:
-    assert jobs(tmp_path, KALOS) == [Job("job-2", 5.0, 150.0, members=8, cpu=15000, gpus=8)]
+    assert jobs(tmp_path, KALOS) == [Job("job-2", 5.0, 150.0, members=8, cpu=15000, gpus=8, communication=1 / 3)]
 
 
 def test_our_own_form_says_what_is_known_and_leaves_out_the_rest(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ class Drawn:
     shuffle: bool = False
     inflate: float | None = None
     endless: bool = False
+    network: str | None = None
 
 
 def trace_wish(scenario: str | None, given: Drawn) -> TraceWish | None:
@@ -45,7 +46,7 @@ def trace_wish(scenario: str | None, given: Drawn) -> TraceWish | None:
         if value is not None and not 0 < value <= 100:
             raise Mistake(f"simulate: --{name}: found {value:g}, allowed is above 0 and at most 100")
     drawn = Draw(_window(given.window), given.sample, given.load, given.shuffle, given.inflate, given.endless)
-    return TraceWish(given.trace, given.nodes, given.data, drawn)
+    return TraceWish(given.trace, given.nodes, given.data, drawn, given.network)
 
 
 def _default(name: str) -> object:

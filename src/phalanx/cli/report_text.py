@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from phalanx.cli.output import counted, safe
 from phalanx.sim.duration import written
+from phalanx.sim.network import JobTimes
 from phalanx.sim.queue_report import QueueRun
 from phalanx.sim.report import Report, Use, never_by_reason
 from phalanx.sim.telling import devices, gathered
@@ -35,6 +36,8 @@ def report_text(scenario: str, found: Report) -> str:
         _row("cpu", _use(found.cpu, "there is none")),
         _row("fragmentation", _fragmentation(found, what)),
     ]
+    if found.job_times is not None:
+        lines.append(_row("job times", _job_times(found.job_times)))
     if found.evictions:
         lines.append(_row("evictions", f"{counted(found.evictions, 'pod')}, for others or because a gang was broken"))
     if found.interruptions:
@@ -57,6 +60,13 @@ def _waiting(found: Report) -> str:
         return "nothing started"
     waited = found.waiting
     return f"mean {written(waited.mean)}, p50 {written(waited.p50)}, p99 {written(waited.p99)}"
+
+
+def _job_times(found: JobTimes) -> str:
+    return (
+        f"mean {written(found.mean)}, {written(found.fastest)} where all talk fastest: "
+        f"{found.stretch:.2f} times as long, at most {found.stretch_max:.2f}"
+    )
 
 
 def _use(use: Use, none: str) -> str:

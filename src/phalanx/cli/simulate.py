@@ -24,6 +24,7 @@ def simulate(
     shuffle: Annotated[bool, Parameter(negative=())] = False,
     inflate: float | None = None,
     endless: Annotated[bool, Parameter(negative=())] = False,
+    network: str | None = None,
     policy: Annotated[tuple[str, ...], Parameter(negative=(), show_default=", ".join)] = ("default",),
     seed: int = 0,
     until: str | None = None,
@@ -60,6 +61,9 @@ def simulate(
         Of a trace: shuffle, then draw jobs again until they ask for so many times the GPUs.
     endless
         Of a trace: nothing ends.
+    network
+        Of a trace: work takes longer where gangs talk over slower levels, in bytes a second, such as
+        node:400Gi,rack:50Gi,beyond:12Gi.
     policy
         The name of a preset, or a policy file. Given several times: the same workload under each of them, side by
         side in one report.
@@ -83,5 +87,5 @@ def simulate(
     from phalanx.cli import drawn as traces  # noqa: PLC0415
     from phalanx.cli import simulating  # noqa: PLC0415
 
-    drawn = traces.Drawn(trace, nodes, data, window, sample, load, shuffle, inflate, endless)
+    drawn = traces.Drawn(trace, nodes, data, window, sample, load, shuffle, inflate, endless, network)
     return simulating.run(simulating.Wish(scenario, policy, seed, until, interval, output, html, memory, by, drawn))

@@ -25,6 +25,7 @@ from phalanx.sim.comparison import Comparison, compared, run_names
 from phalanx.sim.duration import seconds, written
 from phalanx.sim.html_comparison import html_comparison
 from phalanx.sim.html_report import POINTS, html_report
+from phalanx.sim.html_tree import Busiest, tree_html
 from phalanx.sim.memory import MemoryFileError, read_memory, write_memory
 from phalanx.sim.report import Report, report
 from phalanx.sim.simulator import FOREVER, Simulator
@@ -86,13 +87,16 @@ def _one(wish: Wish, policies: list[Policy], workload: Workload, until: float, i
     if wish.memory is not None:
         with _told():
             read_memory(simulator.world, wish.memory)
+    busiest = Busiest()
     with _interruptible() as interrupted, _progress(simulator, laid_out, until) as advance:
         for moment in simulator.run(until):
             advance(len(moment.happenings))
+            if wish.html is not None:
+                busiest.look(simulator)
             if interrupted():
                 break
     found = report(simulator, interrupted=interrupted())
-    _keep(wish, simulator, found)
+    _keep(wish, simulator, found, busiest)
     if wish.output == "json":
         print(json.dumps({"scenario": wish.source, **found.json()}, indent=2, ensure_ascii=False))
     else:
@@ -140,14 +144,14 @@ def _writable(option: str, path: Path | None) -> None:
         raise Mistake(f"simulate: {option}: found {shown(str(path))}, {why}, allowed is a file")
 
 
-def _keep(wish: Wish, simulator: Simulator, found: Report) -> None:
+def _keep(wish: Wish, simulator: Simulator, found: Report, busiest: Busiest) -> None:
     """Write the files that were asked for."""
     if wish.memory is not None:
         with _told():
             write_memory(simulator.world, wish.memory, simulator.now)
     if wish.html is not None:
         fine = report(simulator, interrupted=found.interrupted, points=POINTS)
-        _write(wish.html, html_report(wish.source, fine))
+        _write(wish.html, html_report(wish.source, fine, tree_html(busiest, simulator)))
 
 
 def _write(path: Path, page: str) -> None:

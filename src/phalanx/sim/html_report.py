@@ -21,8 +21,8 @@ _NAMES_WIDTH = 60
 _NOTHING = "none"
 
 
-def html_report(scenario: str, found: Report) -> str:
-    """Return the page."""
+def html_report(scenario: str, found: Report, tree: str = "") -> str:
+    """Return the page, with a picture of the tree (`html_tree`)."""
     what = devices(found.device.resource)
     so_far = "; interrupted: this is the report so far" if found.interrupted else ""
     subtitle = (
@@ -32,7 +32,7 @@ def html_report(scenario: str, found: Report) -> str:
     )
     parts = [_tiles(found, what)]
     if found.end > 0:
-        parts += [_use(found, what), *_queue_charts(found, what)]
+        parts += [_use(found, what), tree, *_queue_charts(found, what)]
     parts += [_waiting(found, what), _by_user(found, what), _never(found)]
     return page(scenario, subtitle, "".join(parts))
 
@@ -53,6 +53,8 @@ def _tiles(found: Report, what: str) -> str:
         ]
     if found.cpu.capacity:
         tiles.append((f"{found.cpu.held:.1%}", "of the cpu held"))
+    if found.job_times is not None:
+        tiles.append((f"{found.job_times.stretch:.2f}", "times as long as where all talk fastest took work on average"))
     if found.evictions:
         tiles.append((f"{found.evictions:,}", "pods evicted"))
     if found.interruptions:

@@ -48,6 +48,16 @@ figure, section { margin: 44px 0 0; }
 .track i { background: var(--own); height: 100%; border-radius: 3px; }
 .track i.more { opacity: .45; }
 .track b { position: absolute; top: -2px; bottom: -2px; width: 2px; margin-left: -1px; background: var(--ink); }
+.domains, .domain .domains { display: flex; flex-wrap: wrap; gap: 10px; }
+.domains { margin-top: 14px; }
+.domain { border: 1px solid var(--rule); border-radius: 6px; padding: 5px 7px 7px; display: flex; flex-wrap: wrap;
+  gap: 6px; align-content: flex-start; max-width: 100%; }
+.domain > b { flex-basis: 100%; font-size: 11px; font-weight: 600; color: var(--soft); overflow-wrap: anywhere; }
+.nodes { display: flex; flex-direction: column; gap: 3px; }
+.node { display: flex; gap: 1px; width: calc(var(--size) * 10px); min-width: 20px; height: 10px; }
+.node i { background: var(--own); border-radius: 1px; }
+.node i.free { background: none; box-shadow: inset 0 0 0 1px var(--rule); }
+.node.down { background: repeating-linear-gradient(45deg, var(--rule) 0 3px, transparent 3px 6px); width: 80px; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin-top: 10px; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 10px; text-align: right; border-bottom: 1px solid var(--rule); white-space: nowrap; }

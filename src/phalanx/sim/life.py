@@ -34,6 +34,8 @@ class Life:
     #: When its work began for the first time.
     started: float | None = None
     working: bool = False
+    #: How many times as long its work takes, where it began last, as where its members talk fastest.
+    stretch: float = 1.0
     finished: float | None = None
     #: When it was over: finished, taken away, or lost.
     over: float | None = None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from phalanx.sim.neighbour_words import Near
+from phalanx.sim.network import Network
 from phalanx.sim.words import Runtime
 
 
@@ -103,6 +104,10 @@ class PodLine:
     segment_topology: str | None = None
     subgroup_segment_size: int | None = None
     subgroup_segment_topology: str | None = None
+    #: What it talks, where a network is described.
+    communication: float | None = None
+    step_bytes: int | None = None
+    step_compute: float | None = None
     gpu_model: str | None = None
     gpu_memory_minimum: str | None = None
     gpu_together: str | None = None
@@ -119,6 +124,15 @@ class PodLine:
     spread: tuple[Near, ...] = ()
     spread_softly: tuple[Near, ...] = ()
     controlled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkLine:
+    """How fast members of gangs talk to each other, by the level of which they are in one domain."""
+
+    line: int
+    name: str
+    speeds: Network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +167,7 @@ class Scenario:
     queues: list[QueueLine] = field(default_factory=list[QueueLine])
     budgets: list[BudgetLine] = field(default_factory=list[BudgetLine])
     pods: list[PodLine] = field(default_factory=list[PodLine])
+    networks: list[NetworkLine] = field(default_factory=list[NetworkLine])
     failures: list[FailLine] = field(default_factory=list[FailLine])
     scalings: list[ScaleLine] = field(default_factory=list[ScaleLine])
 

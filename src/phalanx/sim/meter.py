@@ -80,6 +80,11 @@ class Meter:
             self._times.append(now)
             self._notes.append(tuple(self._totals))
 
+    @property
+    def held(self) -> int:
+        """Return how much of the device is held now."""
+        return self._totals[self.COLUMNS.index("device_held")]
+
     def history(self) -> tuple[Float, Float]:
         """Return the times, and [time, column] the totals that hold from each on."""
         return np.array(self._times), np.array(self._notes, np.float64).reshape(-1, len(self.COLUMNS))

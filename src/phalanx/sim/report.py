@@ -10,6 +10,7 @@ import numpy as np
 
 from phalanx.model.axis import CPU, Float, unit
 from phalanx.sim.meter import Meter
+from phalanx.sim.network import JobTimes, job_times
 from phalanx.sim.queue_report import QueueRun, Waiting, queue_reports, waiting
 from phalanx.sim.simulator import Simulator
 from phalanx.sim.steps import Steps
@@ -77,6 +78,8 @@ class Report:
     queues: tuple[QueueRun, ...]
     #: Where the policy looks at users inside queues.
     users: tuple[UserRun, ...]
+    #: Where a network is described.
+    job_times: JobTimes | None = None
 
     def json(self) -> dict[str, Any]:
         """Return the report as plain values."""
@@ -120,6 +123,11 @@ def report(simulator: Simulator, *, interrupted: bool = False, points: int = POI
         working_over_time=_over_time(times, end, columns["device_working"], columns["device_capacity"], points),
         queues=queue_reports(simulator.cluster.queues, lives, end, points),
         users=user_reports(simulator.cluster.users, lives, end),
+        job_times=job_times(
+            [(life.runtime, life.stretch) for life in lives if life.started is not None and life.runtime is not None]
+        )
+        if simulator.cluster.networked
+        else None,
     )
 
 

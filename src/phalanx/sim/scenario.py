@@ -15,6 +15,7 @@ from phalanx.sim import words
 from phalanx.sim.lines import (
     BudgetLine,
     FailLine,
+    NetworkLine,
     NodeLine,
     PodLine,
     QueueLine,
@@ -22,6 +23,7 @@ from phalanx.sim.lines import (
     Scenario,
     ScenarioError,
 )
+from phalanx.sim.network import communication
 
 _RANGE = re.compile(r"(?P<stem>.*?)(?P<first>[0-9]{1,9})\.\.(?P<again>.*?)(?P<last>[0-9]{1,9})", re.ASCII)
 
@@ -57,17 +59,17 @@ def _read_line(scenario: Scenario, number: int, parts: list[str]) -> None:
         raise ValueError(f"{kind} {parts[1]}: {error}") from None
     for position, name in enumerate(names):
         common: dict[str, Any] = {"line": number, "name": name, **values}
+        plain: dict[str, tuple[list[Any], Any]] = {
+            "node": (scenario.nodes, NodeLine), "queue": (scenario.queues, QueueLine),
+            "budget": (scenario.budgets, BudgetLine), "network": (scenario.networks, NetworkLine),
+            "scale": (scenario.scalings, ScaleLine),
+        }  # fmt: skip
         match kind:
-            case "node":
-                scenario.nodes.append(NodeLine(**common))
-            case "queue":
-                scenario.queues.append(QueueLine(**common))
-            case "budget":
-                scenario.budgets.append(BudgetLine(**common))
             case "fail":
                 scenario.failures.append(FailLine(lasts=common.pop("for", None), **common))
-            case "scale":
-                scenario.scalings.append(ScaleLine(**common))
+            case _ if kind in plain:
+                lines, make = plain[kind]
+                lines.append(make(**common))
             case _:
                 step = values.get("apart" if kind == "gang" else "every", 0.0)
                 common["created"] = values.get("created", 0.0) + position * step
@@ -204,6 +206,9 @@ def _across(scenario: Scenario) -> Iterator[tuple[int, str]]:
     yield from _twice("node", scenario.nodes)
     yield from _twice("queue", scenario.queues)
     yield from _twice("budget", scenario.budgets)
+    if len(scenario.networks) > 1:
+        yield scenario.networks[1].line, f"network {scenario.networks[1].name}: found another one, allowed is one"
+    yield from _across_talk(scenario)
     for failure in scenario.failures:
         if failure.name not in nodes:
             yield failure.line, f"fail {failure.name}: no node has this name{_meant(failure.name, nodes)}"
@@ -212,6 +217,18 @@ def _across(scenario: Scenario) -> Iterator[tuple[int, str]]:
             what = f"subgroup {scaling.subgroup} of a gang" if scaling.subgroup else "gang without subgroups"
             yield scaling.line, f"scale {scaling.name}: no {what} has this name{_meant(scaling.name, gangs)}"
     yield from _across_pods(scenario, nodes)
+
+
+def _across_talk(scenario: Scenario) -> Iterator[tuple[int, str]]:
+    """Yield gangs that say half of what they talk, or talk over a network that nobody describes."""
+    for pod in scenario.pods:
+        try:
+            talks = communication(pod.communication, pod.step_bytes, pod.step_compute)
+        except ValueError as error:
+            yield pod.line, f"gang {pod.name}: {error}"
+            continue
+        if talks is not None and not scenario.networks:
+            yield pod.line, f"gang {pod.name}: it talks, and no line says how fast: network NAME speeds=node:400Gi,…"
 
 
 def _twice(kind: str, lines: Sequence[NodeLine | QueueLine | BudgetLine]) -> Iterator[tuple[int, str]]:

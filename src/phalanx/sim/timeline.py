@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from phalanx.dialects.read import read
@@ -12,6 +12,7 @@ from phalanx.model.node import Node
 from phalanx.model.task import Task
 from phalanx.sim.documents import budget_document, node_document, pod_document, queue_document
 from phalanx.sim.lines import BudgetLine, NodeLine, PodLine, QueueLine, ScaleLine, Scenario, ScenarioError
+from phalanx.sim.network import Communication, Network, communication
 from phalanx.sim.words import Runtime
 
 
@@ -67,6 +68,9 @@ class Timeline:
     runtimes: Mapping[str, float]
     #: What else is there from the start.
     others: tuple[Event, ...] = ()
+    #: How fast gangs talk; None: as if it took no time. And what each one talks, as by `runtimes`.
+    network: Network | None = None
+    talks: Mapping[str, Communication] = field(default_factory=dict[str, Communication])
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,7 @@ class _Member:
 _GANG_WIDE = (
     "minimum", "maximum", "runtime", "until", "start_timeout", "patience", "preemptible", "preempts",
     "topology_required", "topology_preferred", "segment_size", "segment_topology", "queue", "scheduler",
+    "communication", "step_bytes", "step_compute",
 )  # fmt: skip
 
 
@@ -95,6 +100,7 @@ def timeline(scenario: Scenario, seed: int = 0, schedulers: Sequence[str] = ("ph
         scalings.setdefault(f"{scaling.namespace}/{scaling.name}", []).append(scaling)
     happenings: list[tuple[float, Planned]] = []
     runtimes: dict[str, float] = {}
+    talks: dict[str, Communication] = {}
     for gang, written in gangs.items():
         lines = _filled(written)
         members = _numbered([member for line in lines for member in _members(line)])
@@ -103,6 +109,9 @@ def timeline(scenario: Scenario, seed: int = 0, schedulers: Sequence[str] = ("ph
         happenings += happened
         if lines[0].runtime is not None:
             runtimes[gang] = _drawn(lines[0].runtime, f"{seed} {gang}")
+        talk = communication(lines[0].communication, lines[0].step_bytes, lines[0].step_compute)
+        if talk is not None:
+            talks[gang] = talk
         if lines[0].until is not None:
             happenings.append((lines[0].until, Withdraw(gang)))
     for failure in scenario.failures:
@@ -112,7 +121,9 @@ def timeline(scenario: Scenario, seed: int = 0, schedulers: Sequence[str] = ("ph
     nodes = tuple(_node(scenario, line) for line in scenario.nodes)
     others: list[Event] = [_queue(scenario, line) for line in scenario.queues]
     others += [_budget(scenario, line) for line in scenario.budgets]
-    return Timeline(nodes, tuple(sorted(happenings, key=lambda timed: timed[0])), runtimes, tuple(others))
+    network = scenario.networks[0].speeds if scenario.networks else None
+    happenings.sort(key=lambda timed: timed[0])
+    return Timeline(nodes, tuple(happenings), runtimes, tuple(others), network, talks)
 
 
 def _filled(lines: list[PodLine]) -> list[PodLine]:

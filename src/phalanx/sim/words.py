@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from phalanx.model.axis import GPU, MEMORY
+from phalanx.sim import network
 from phalanx.sim.duration import seconds
 from phalanx.sim.neighbour_words import near, spread
 
@@ -130,7 +131,8 @@ _GANG: dict[str, Reader] = {
     "subgroup-minimum": count(1), "apart": seconds, "start-timeout": seconds, "topology-required": str,
     "topology-preferred": str, "segment-size": count(1), "segment-topology": str,
     "subgroup-segment-size": count(1), "subgroup-segment-topology": str, "subgroup-topology-required": str,
-    "subgroup-topology-preferred": str,
+    "subgroup-topology-preferred": str, "communication": network.part, "step-bytes": network.size,
+    "step-compute": seconds,
 }  # fmt: skip
 _QUEUE: dict[str, Reader] = {
     "parent": name, "priority": priority, "namespaces": names, "placement": placement, "borrowing": truth,
@@ -144,6 +146,7 @@ VALUES: Mapping[str, Mapping[str, Reader]] = {
     "budget": {"min-available": portion, "max-unavailable": portion, "namespace": name},
     "gang": _POD | _GANG,
     "pod": _POD,
+    "network": {"speeds": network.speeds},
     "fail": {"at": seconds, "for": seconds},
     "scale": {"members": count(1), "minimum": count(1), "subgroup": name, "namespace": name, "at": seconds},
 }
@@ -160,7 +163,12 @@ PREFIXES: Mapping[str, tuple[str, ...]] = {
 #: Kinds of lines on which a resource is a word.
 _WITH_AMOUNTS = ("node", "gang", "pod")
 #: Words that a line must have.
-NEEDED: Mapping[str, tuple[str, ...]] = {"gang": ("members",), "fail": ("at",), "scale": ("members", "at")}
+NEEDED: Mapping[str, tuple[str, ...]] = {
+    "network": ("speeds",),
+    "gang": ("members",),
+    "fail": ("at",),
+    "scale": ("members", "at"),
+}
 
 
 def resource(kind: str, word: str) -> str | None:

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from phalanx.model.axis import CPU, MEMORY
 from phalanx.model.quantity import QuantityError, request, shown
+from phalanx.sim import network
 from phalanx.sim.traces.job import Job
 from phalanx.sim.traces.rows import Row, Rows, TraceError
 from phalanx.sim.words import COUNT_MAX, priority
@@ -79,11 +80,13 @@ def kalos(rows: Rows) -> list[Job]:
     """Read Acme's Kalos in its converted form: large-model jobs; a runtime is iterations of computing and talking."""
 
     def job(row: Row) -> Job:
-        step = row.number_of("iteration_computing_time") + row.number_of("iteration_networking_time")
+        talking = row.number_of("iteration_networking_time")
+        step = row.number_of("iteration_computing_time") + talking
         cpu = round(1000 * row.number_of("cpu_per_gpu_worker", 0.0))
         return Job(
             f"job-{row.number}", row.number_of("arrival_time"), row.count("num_iteration") * step,
             row.count("gpu_workers", least=1), cpu=cpu, gpus=row.count("gpu_per_worker"),
+            communication=talking / step if step else None,
         )  # fmt: skip
 
     return rows.read(job)
@@ -109,6 +112,7 @@ def plain(rows: Rows) -> list[Job]:
             part, tuple(dict.fromkeys(one.strip() for one in row.text("models").split("|") if one.strip())),
             name_of(row.text("queue"), row) if row.text("queue") else None, row.text("user") or None,
             priority(row.text("priority")) if row.text("priority") else 0,
+            network.part(row.text("communication")) if row.text("communication") else None,
         )  # fmt: skip
         if found.members > COUNT_MAX:
             raise ValueError(f"members: found {found.members}, allowed is a whole number from 1 to {COUNT_MAX}")
@@ -119,6 +123,7 @@ def plain(rows: Rows) -> list[Job]:
 
 PLAIN = (
     "name", "arrival", "runtime", "members", "cpu", "memory", "gpus", "models", "queue", "user", "priority",
+    "communication",
 )  # fmt: skip
 
 FORMATS = (

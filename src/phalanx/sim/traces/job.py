@@ -23,6 +23,8 @@ class Job:
     queue: str | None = None
     user: str | None = None
     priority: int = 0
+    #: The part of its time that it talks, where that is known.
+    communication: float | None = None
 
     @property
     def milli(self) -> int:

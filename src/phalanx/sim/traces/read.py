@@ -4,7 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from phalanx.model.axis import GPU
+from phalanx.model.quantity import shown
 from phalanx.sim.lines import NodeLine, Scenario
+from phalanx.sim.network import Network, speeds
 from phalanx.sim.traces.draw import Draw, draw
 from phalanx.sim.traces.formats import format_of
 from phalanx.sim.traces.job import Job
@@ -25,6 +27,8 @@ class TraceWish:
     #: Where the public traces are.
     data: Path = field(default_factory=Path)
     drawn: Draw = field(default_factory=Draw)
+    #: How fast gangs talk; None: as if it took no time.
+    network: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class Trace:
     jobs: tuple[Job, ...]
     nodes: tuple[NodeLine, ...]
     drawn: Draw
+    network: Network | None = None
 
     @property
     def milli(self) -> int:
@@ -43,7 +48,7 @@ class Trace:
 
     def scenario(self, seed: int) -> Scenario:
         """Return the scenario that a seed draws."""
-        return scenario_of(self.source, draw(self.jobs, self.drawn, seed, self.milli), self.nodes)
+        return scenario_of(self.source, draw(self.jobs, self.drawn, seed, self.milli), self.nodes, self.network)
 
 
 def read_trace(wish: TraceWish) -> Trace:
@@ -52,8 +57,12 @@ def read_trace(wish: TraceWish) -> Trace:
     path, nodes = public or (wish.trace, None)
     if wish.nodes is None and nodes is None:
         raise TraceError("--nodes: missing, allowed is COUNTxGPUS, such as 80x8 or 40x8:V100, or a CSV file of nodes")
+    try:
+        network = None if wish.network is None else speeds(wish.network)
+    except ValueError as error:
+        raise TraceError(f"--network: found {shown(wish.network)}, {error}") from None
     rows = open_rows(path)
     jobs = format_of(rows).read(rows)
     if not jobs:
         raise TraceError(f"{path}: found no job below the first row, allowed is one job a row")
-    return Trace(wish.trace, tuple(jobs), tuple(nodes_of(wish.nodes or nodes or "")), wish.drawn)
+    return Trace(wish.trace, tuple(jobs), tuple(nodes_of(wish.nodes or nodes or "")), wish.drawn, network)
