@@ -107,7 +107,7 @@ def gangs() -> None:
 
 
 def softly() -> None:
-    """Print what replicas cost that only wish to be spread, which are asked for one by one."""
+    """Print what replicas cost that only wish to be spread: each copy changes how good all nodes are."""
     print(f"\n{'1,000 equal pods in no gang on 5,000 nodes':<52} {'decide':>12} {'ratio':>9}")
     host, zone = (Spread(key, 1, means("gang"), hard=False) for key in (HOSTNAME, "zone"))
     kinds: dict[str, dict[str, Any]] = {

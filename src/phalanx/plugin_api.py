@@ -4,6 +4,7 @@ Everything else in the package may move; these names stay. docs/plugins.md expla
 """
 
 from phalanx.engine.kernels.by_caps import Caps
+from phalanx.engine.kernels.copy_by_copy import Count
 from phalanx.engine.plugin import (
     UNLIMITED,
     Ceiling,
@@ -16,6 +17,7 @@ from phalanx.engine.plugin import (
     Reach,
     Score,
     Take,
+    Tally,
     Veto,
     Victim,
     yes_no,
@@ -45,6 +47,7 @@ __all__ = [
     "Ceiling",
     "Code",
     "Column",
+    "Count",
     "Filter",
     "Float",
     "Heads",
@@ -65,6 +68,7 @@ __all__ = [
     "Snapshot",
     "Take",
     "Taken",
+    "Tally",
     "Unit",
     "Units",
     "Veto",

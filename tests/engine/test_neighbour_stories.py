@@ -301,3 +301,51 @@ def test_nobody_leaves_where_that_would_not_help() -> None:
             wait db 1 full: 0/2 nodes: 2 with a pod in their zone that its anti-affinity keeps away from
         """,
     )
+
+
+def test_a_gang_opens_a_zone_for_itself_when_its_first_members_fill_the_others_up() -> None:
+    """Zone a is two ahead, so nobody may go there first; when b and c have caught up it takes its part."""
+    check(
+        given=ZONES
+        + """
+            pod  x1..x2 cpu=1 label:app=db on=a1
+            gang g      members=9 cpu=1 label:app=db spread=zone:1
+        """,
+        expect="""
+            bind g-0 b1
+            bind g-1 c1
+            bind g-2 b1
+            bind g-3 c1
+            bind g-4 a1
+            bind g-5 b1
+            bind g-6 c1
+            bind g-7 a1
+            bind g-8 b1
+        """,
+    )
+
+
+def test_replicas_that_must_be_level_over_zones_and_wish_to_be_over_hosts_are_both() -> None:
+    check(
+        given=ZONES + "gang g members=6 cpu=1 label:app=db spread=zone:1 spread-softly=host:1",
+        expect="""
+            bind g-0 a1
+            bind g-1 b1
+            bind g-2 c1
+            bind g-3 a2
+            bind g-4 b2
+            bind g-5 c2
+        """,
+    )
+
+
+def test_a_gang_that_must_be_near_itself_and_wishes_to_be_over_hosts_is_spread_inside_its_zone() -> None:
+    check(
+        given=ZONES + "gang g members=4 cpu=4 label:app=db attracts=zone spread-softly=host:1",
+        expect="""
+            bind g-0 a1
+            bind g-1 a2
+            bind g-2 a1
+            bind g-3 a2
+        """,
+    )

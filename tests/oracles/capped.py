@@ -14,7 +14,7 @@ def greedy_under(caps: Sequence[Caps], free: Int, count: int, grid_score: GridSc
     given = np.zeros(len(free), np.int64)
     picked: list[int] = []
     for _ in range(count):
-        nodes = [node for node in range(len(free)) if given[node] < free[node] and _allowed(caps, picked, node)]
+        nodes = [node for node in range(len(free)) if given[node] < free[node] and allowed(caps, picked, node)]
         if not nodes:
             break
         scores = grid_score(np.array(nodes), given[nodes])
@@ -24,7 +24,7 @@ def greedy_under(caps: Sequence[Caps], free: Int, count: int, grid_score: GridSc
     return np.array(picked, np.int64)
 
 
-def _allowed(caps: Sequence[Caps], picked: list[int], node: int) -> bool:
+def allowed(caps: Sequence[Caps], picked: list[int], node: int) -> bool:
     for one in caps:
         mine = int(one.of_node[node])
         if mine < 0:

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 NAMES = """
     AMOUNTS CPU GPU MEMORY NOBODY PODS UNLIMITED
     Bool Float Int
-    Plugin Filter Score Take Order QueueOrder Veto Victim Caps Ceiling Reach PluginError yes_no
+    Plugin Filter Score Take Order QueueOrder Veto Victim Caps Count Tally Ceiling Reach PluginError yes_no
     Session Snapshot Request When Column Residents Shape Unit Units Taken Heads
     Code Reason Refusals Seconds written
 """

@@ -22,6 +22,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from phalanx.engine.kernels.by_caps import Caps
+from phalanx.engine.kernels.copy_by_copy import Count
 from phalanx.engine.session.column import Column
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
@@ -87,10 +88,23 @@ class Plugin:
         del session, request
         return ()
 
+    def opens(self, session: Session, request: Request) -> bool:
+        """Tell whether copies may make room for each other on nodes that have none for the first.
+
+        `room` then says where one of `request.count` copies may be, and `caps` says the rest.
+        """
+        del session, request
+        return False
+
+    def tally(self, session: Session, request: Request) -> "Tally | None":
+        """Return its score as counts in domains, where each copy of this request adds to them; None: none does."""
+        del session, request
+        return None
+
     def reaches(self, session: Session, request: Request) -> bool:
         """Tell whether it must be asked again after each copy of this request. Asked where `reach` is not `node`.
 
-        It need not where `room` for the first copy and `caps` for the others say all.
+        It need not where `room` for the first copy, and for the others `caps` and `tally`, say all.
         """
         del session, request
         return self.reach != "node"
@@ -240,6 +254,15 @@ class Share(Protocol):
     def deserved(self, snapshot: Snapshot) -> Int:
         """Return int[queue, resource] over `snapshot.queues`: what each queue is entitled to now."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """A score that follows from what domains count, so that nobody need be asked after each copy that is counted."""
+
+    counts: tuple[Count, ...]
+    #: (of each count what each entry has, the entries over which it is normalised) -> float[entry] in [0, 1].
+    score: Callable[[Sequence[Int], Int], Float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,14 @@ when it gets it. So the entries of each domain are put in order by themselves, a
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from phalanx.engine.kernels.by_count import APART, GridScore, by_count
+from phalanx.engine.kernels.spreading import risen
 from phalanx.model.axis import Bool, Int
 
 #: In so many domains the entries are worked out domain by domain; in more, those of all nodes at once.
@@ -70,7 +71,8 @@ def by_caps(room: Int, count: int, score: GridScore, caps: Sequence[Caps]) -> In
     levels = [one for one in caps if one.level is not None]
     together = [one for one in caps if one.together]
     if together:
-        return _in_one_domain(room, count, score, together[0], [*plain, *levels, *together[1:]])
+        others = [*plain, *levels, *together[1:]]
+        return in_one_domain(room, count, score, together[0], lambda inside: by_caps(inside, count, score, others))
     nested = _nested(plain, room)
     if nested is None or len(levels) > 1:
         return None
@@ -149,8 +151,13 @@ def _rank(values: Int) -> Int:
     return rank
 
 
-def _in_one_domain(room: Int, count: int, score: GridScore, caps: Caps, others: list[Caps]) -> Int | None:
-    """Place all copies in the best domain that holds them all; in the one that holds most if none does."""
+def in_one_domain(
+    room: Int, count: int, score: GridScore, caps: Caps, place: Callable[[Int], Int | None]
+) -> Int | None:
+    """Place all copies in the best domain that holds them all; in the one that holds most if none does.
+
+    `place` places them where there is room; None: it cannot.
+    """
     roomy = np.flatnonzero((room > 0) & (caps.of_node >= 0))
     if not len(roomy):
         return roomy
@@ -163,7 +170,7 @@ def _in_one_domain(room: Int, count: int, score: GridScore, caps: Caps, others: 
     for one in best_first[np.argsort(-np.minimum(holds[best_first], count), kind="stable")].tolist():
         if holds[one] <= len(found):
             break
-        here = by_caps(np.where(caps.of_node == one, room, 0), count, score, others)
+        here = place(np.where(caps.of_node == one, room, 0))
         if here is None:
             return None
         found = here if len(here) > len(found) else found
@@ -176,7 +183,7 @@ def _evenly(room: Int, count: int, score: GridScore, caps: Caps, nested: Sequenc
     """Place so that no domain gets `skew` more than the one that has least."""
     assert caps.level is not None
     level, roomy = caps.level, np.flatnonzero(room > 0)
-    most = np.maximum(_water(level, count) + caps.skew - level, 0)
+    most = np.maximum(risen(level[level < NO_DOMAIN], count) + caps.skew - level, 0)
     domains = np.unique(caps.of_node[roomy])
     if len(domains) <= FEW:
         # A loop over few domains: each is looked at as deep as it may get.
@@ -201,15 +208,6 @@ def _evenly(room: Int, count: int, score: GridScore, caps: Caps, nested: Sequenc
         order = np.lexsort((picked, -offered, height))
         return np.asarray(picked[order[:count]])
     return _merged(picked, domain, offered, level, caps.skew, count)
-
-
-def _water(level: Int, count: int) -> int:
-    """Return how high the lowest domains can stand after so many copies."""
-    counting = np.sort(level[level < NO_DOMAIN])
-    if not len(counting):
-        return 0
-    heights = (count + np.cumsum(counting)) // np.arange(1, len(counting) + 1)
-    return int(heights[np.flatnonzero(heights >= counting)[-1]])
 
 
 def _merged(picked: Int, domain: Int, offered: Int, level: Int, skew: int, count: int) -> Int:

@@ -11,6 +11,15 @@ def lowest(counts: Int, counting: Bool, least_domains: int) -> int:
     return int(there.min()) if len(there) >= max(least_domains, 1) else 0
 
 
+def risen(level: Int, count: int) -> int:
+    """Return how high the lowest of these can stand after so many copies."""
+    counting = np.sort(level)
+    if not len(counting):
+        return 0
+    heights = (count + np.cumsum(counting)) // np.arange(1, len(counting) + 1)
+    return int(heights[np.flatnonzero(heights >= counting)[-1]])
+
+
 def unevenness(counts: Float, weight: float, skew: int) -> Float:
     """Return what one constraint adds to the raw score: the fewer the better."""
     return np.asarray(counts * weight + (skew - 1), np.float64)
@@ -24,9 +33,10 @@ def weight_of(domains: int) -> float:
 def evenness(raw: Float, candidates: Int, scored: Bool) -> Float:
     """Return [node] from 0 to 1: the raw scores turned around, in whole hundredths, over the candidates that count."""
     rounded = np.floor(raw + 0.5).astype(np.int64)
-    there = rounded[candidates][scored[candidates]]
-    if not len(there) or not there.max():
+    there = rounded[candidates[scored[candidates]]]
+    most = int(there.max()) if len(there) else 0
+    if not most:
         return scored.astype(np.float64)
-    most, least = int(there.max()), int(there.min())
-    hundredths = 100 * (most + least - rounded) // most
-    return np.where(scored, np.clip(hundredths, 0, 100), 0) / 100
+    hundredths = 100 * (most + int(there.min()) - rounded) // most
+    # numpy's own clip takes several times as long where entries are few.
+    return np.where(scored, np.maximum(np.minimum(hundredths, 100), 0), 0) / 100

@@ -27,8 +27,17 @@ def copies(session: Session, policy: Policy, request: Request, without: Int | No
         return found
     if request.within is not None:
         return np.where(request.within, _copies(session, policy, request), 0)
-    key = ("copies", int(readings(session, policy)[request.shape]), session.view(request))
+    reading = int(readings(session, policy)[request.shape])
+    key = ("copies", reading, session.view(request), request.count if opens(session, policy, request) else 1)
     return session.once(key, lambda: _copies(session, policy, request))
+
+
+def opens(session: Session, policy: Policy, request: Request) -> bool:
+    """Tell whether copies may make room for each other on nodes that have none for the first."""
+    if request.count == 1 or not policy.reaching:
+        return False
+    key = ("opens", request.shape)
+    return session.once(key, lambda: any(one.opens(session, request) for one in policy.reaching), static=True)
 
 
 def readings(session: Session, policy: Policy) -> Int:
@@ -117,9 +126,12 @@ def caps_of(session: Session, policy: Policy, request: Request) -> list[Caps]:
 
 
 def reaches(session: Session, policy: Policy, shape: int) -> bool:
-    """Tell whether copies of a shape count for each other beyond their nodes."""
+    """Tell whether copies of a shape count for each other beyond their nodes, if only as a wish."""
     two = Request(shape, 2)
-    return any(plugin.reaches(session, two) or plugin.caps(session, two) for plugin in policy.reaching)
+    return any(
+        plugin.reaches(session, two) or plugin.caps(session, two) or plugin.tally(session, two) is not None
+        for plugin in policy.reaching
+    )
 
 
 def fits_there(session: Session, policy: Policy, request: Request, nodes: Int) -> bool:

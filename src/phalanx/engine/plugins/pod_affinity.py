@@ -1,14 +1,15 @@
 """PodAffinity: a task wants to be near others, or must be; preferred anti-affinity is the same below zero."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from phalanx.engine.kernels.by_caps import NO_DOMAIN, Caps
+from phalanx.engine.kernels.copy_by_copy import Count
 from phalanx.engine.kernels.pod_rules import RuleTable, footprint, rule_table
-from phalanx.engine.plugin import Plugin, Reach, yes_no
+from phalanx.engine.plugin import Plugin, Reach, Tally, yes_no
 from phalanx.engine.session.column import Column
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
@@ -61,34 +62,28 @@ class PodAffinity(Plugin):
         return _together(session, keys) if keys and self._means_itself(session, request) else ()
 
     def reaches(self, session: Session, request: Request) -> bool:
-        """Tell whether a copy makes its domain better for the next, in other words than that all are in one."""
-        shape, table = session.snapshot.shapes[request.shape], self._derived(session.snapshot).table
-        mine = table.meaning.get(request.shape, ())
-        if any(table.number[rule] in mine for _, rule in shape.likes):
-            return True
-        pulling = {rule.topology_key for rule in shape.attracts if table.number[rule] in mine}
-        if not pulling or not self.hard_weight or self._first(session, request):
-            return False
-        # In one domain all nodes gain alike.
-        return any(self._counts(session, request, key).astype(bool).sum() > 1 for key in pulling)
+        """Never ask after each copy: the caps and the tally say all."""
+        del session, request
+        return False
+
+    def tally(self, session: Session, request: Request) -> Tally | None:
+        """Return its score by the weights in domains, if a copy makes some better for the next and leaves others."""
+        if not self._prefers(session, request):
+            return None
+        counts = [one for one in self._liked(session, request) if one.now.any() or one.adds.any()]
+        return Tally(tuple(counts), _normal)
 
     def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float | None:
         """Return the weights of the pods around, between the least and the most that a candidate has."""
         del copies
-        liked = list(self._liked(session, request))
-        if not liked:
-            return None
         key = ("liked", request.shape, session.view(request))
-        weights = session.once(key, lambda: self._weights(session, request, liked))
-        there = weights[request.candidates]
-        least, most = int(there.min(initial=0)), int(there.max(initial=0))
-        if len(there):
-            least, most = int(there.min()), int(there.max())
-        if most == least:
+        weights = session.once(key, lambda: self._weights(session, request))
+        if weights is None:
             return None
-        # In whole hundredths, as kube-scheduler normalises.
-        scored: Float = np.floor(100 * ((weights[nodes] - least) / (most - least))) / 100
-        return np.clip(scored, 0.0, 1.0)
+        there = weights[request.candidates]
+        if not len(there) or there.min() == there.max():
+            return None
+        return _normal([weights], request.candidates)[nodes]
 
     def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Count nodes under the first key of which they have no domain, or none with such a pod."""
@@ -117,6 +112,18 @@ class PodAffinity(Plugin):
         keys = _keys(session.snapshot.shapes[request.shape])
         return not any(self._counts(session, request, key).any() for key in keys)
 
+    def _prefers(self, session: Session, request: Request) -> bool:
+        """Tell whether a copy changes which nodes are better than others."""
+        shape, table = session.snapshot.shapes[request.shape], self._derived(session.snapshot).table
+        mine = table.meaning.get(request.shape, ())
+        if any(table.number[rule] in mine for _, rule in shape.likes):
+            return True
+        pulling = {rule.topology_key for rule in shape.attracts if table.number[rule] in mine}
+        if not pulling or not self.hard_weight or self._first(session, request):
+            return False
+        # In one domain all nodes gain alike.
+        return any(self._counts(session, request, key).astype(bool).sum() > 1 for key in pulling)
+
     def _means_itself(self, session: Session, request: Request) -> bool:
         shape, table = session.snapshot.shapes[request.shape], self._derived(session.snapshot).table
         mine = table.meaning.get(request.shape, ())
@@ -131,22 +138,30 @@ class PodAffinity(Plugin):
         group = self._derived(session.snapshot).groups[session.snapshot.shapes[request.shape].attracts]
         return standing(session, request, _name("near", group, key)).here
 
-    def _liked(self, session: Session, request: Request) -> Iterator[tuple[int, str, str]]:
-        """Yield the columns that count in its score: weight, column, topology key."""
-        derived = self._derived(session.snapshot)
-        table = derived.table
-        for weight, rule in session.snapshot.shapes[request.shape].likes:
-            yield weight, _name("means", table.number[rule]), rule.topology_key
-        for number in table.meaning.get(request.shape, ()):
-            if number in derived.adding:
-                yield 1, _name("adds", number), table.rules[number].topology_key
+    def _liked(self, session: Session, request: Request) -> Iterator[Count]:
+        """Yield what counts in its score: the weights in each domain, and what a copy of its own adds there."""
+        derived, domains = self._derived(session.snapshot), session.snapshot.nodes.domains
+        table, shape = derived.table, request.shape
 
-    def _weights(self, session: Session, request: Request, liked: list[tuple[int, str, str]]) -> Int:
-        total = np.zeros(len(session.snapshot.nodes), np.int64)
-        for weight, column, key in liked:
-            here = np.append(standing(session, request, column).here, 0)
-            total += weight * here[session.snapshot.nodes.domains(key).of_node]
-        return total
+        def count(weight: int, column: str, key: str, own: int) -> Count:
+            of_node = domains(key).of_node
+            adds = np.broadcast_to(np.int64(weight * own), len(of_node))
+            return Count(of_node, weight * standing(session, request, column).here, adds)
+
+        mine = table.meaning.get(shape, ())
+        for weight, rule in session.snapshot.shapes[shape].likes:
+            number = table.number[rule]
+            yield count(weight, _name("means", number), rule.topology_key, int(number in mine))
+        for number in mine:
+            if number in derived.adding:
+                key = table.rules[number].topology_key
+                yield count(1, _name("adds", number), key, derived.adding[number].get(shape, 0))
+
+    def _weights(self, session: Session, request: Request) -> Int | None:
+        found = None
+        for one in self._liked(session, request):
+            found = one.of_nodes() if found is None else found + one.of_nodes()
+        return found
 
     def _derived(self, snapshot: Snapshot) -> "_Derived":
         """Return the rules and their columns, worked out once for the shapes and nodes that there are."""
@@ -163,8 +178,8 @@ class _Derived(NamedTuple):
     columns: list[Column]
     #: By the rules that must all hold: their number.
     groups: dict[tuple[PodRule, ...], int]
-    #: Rules of pods that add something to the score of those whom they mean.
-    adding: frozenset[int]
+    #: By rule and shape: what a pod with it adds to the score of those whom the rule means.
+    adding: Mapping[int, Mapping[int, int]]
 
 
 def _derived(snapshot: Snapshot, hard_weight: int) -> _Derived:
@@ -197,7 +212,18 @@ def _derived(snapshot: Snapshot, hard_weight: int) -> _Derived:
             means = dict.fromkeys(table.meant[number], 1)
             columns.append(column(_name("means", number), rule.topology_key, means))
         columns.append(column(_name("adds", number), rule.topology_key, adds[number]))
-    return _Derived(table, columns, groups, frozenset(adds))
+    return _Derived(table, columns, groups, adds)
+
+
+def _normal(values: Sequence[Int], among: Int) -> Float:
+    """Return weights between their least and their most, in whole hundredths as kube-scheduler has them."""
+    total = np.sum(np.stack(values), axis=0)
+    there = total[among]
+    least, most = (int(there.min()), int(there.max())) if len(there) else (0, 0)
+    if most == least:
+        return np.zeros(len(total))
+    scored: Float = np.floor(100 * ((total - least) / (most - least))) / 100
+    return np.clip(scored, 0.0, 1.0)
 
 
 def _together(session: Session, keys: list[str]) -> tuple[Caps, ...]:

@@ -7,11 +7,12 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from phalanx.engine.kernels.by_caps import NO_DOMAIN, Caps
+from phalanx.engine.kernels.copy_by_copy import Count
 from phalanx.engine.kernels.match import selected
 from phalanx.engine.kernels.pod_rules import footprint, rule_table
-from phalanx.engine.kernels.spreading import evenness, lowest, unevenness, weight_of
+from phalanx.engine.kernels.spreading import evenness, lowest, risen, unevenness, weight_of
 from phalanx.engine.kernels.tolerate import tolerated
-from phalanx.engine.plugin import Plugin, Reach, yes_no
+from phalanx.engine.plugin import Plugin, Reach, Tally, yes_no
 from phalanx.engine.session.column import Column
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
@@ -50,7 +51,7 @@ class TopologySpread(Plugin):
         for one in _constraints(self, session, request, hard=True):
             fine = _known(session, one.spread)
             for counts in one.counts:
-                fine = fine & one.allowed(session, counts)
+                fine = fine & one.allowed(session, counts, request.count)
             found = fine if found is None else found & fine
         return None if found is None else yes_no(found)
 
@@ -63,9 +64,19 @@ class TopologySpread(Plugin):
             if one.counted
         ]
 
+    def opens(self, session: Session, request: Request) -> bool:
+        """Tell whether its copies count themselves: where the lowest domains rise, others take one more."""
+        return any(one.counted for one in _constraints(self, session, request, hard=True))
+
     def reaches(self, session: Session, request: Request) -> bool:
-        """Tell whether a copy changes how good other nodes are."""
-        return any(one.counted for one in _constraints(self, session, request, hard=False))
+        """Never ask after each copy: the caps and the tally say all."""
+        del session, request
+        return False
+
+    def tally(self, session: Session, request: Request) -> Tally | None:
+        """Return its score by what domains have, if a copy is one of those that are counted."""
+        wishes = list(_constraints(self, session, request, hard=False))
+        return _tally(session, request, wishes) if any(one.counted for one in wishes) else None
 
     def score(self, session: Session, request: Request, nodes: Int, copies: Int) -> Float | None:
         """Return kube-scheduler's score: the fewer of its kind around, the better; more so where domains are many."""
@@ -73,7 +84,8 @@ class TopologySpread(Plugin):
         wishes = list(_constraints(self, session, request, hard=False))
         if not wishes:
             return None
-        return _evenness(session, request, wishes)[nodes]
+        tally = _tally(session, request, wishes)
+        return tally.score([one.of_nodes() for one in tally.counts], request.candidates)[nodes]
 
     def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Count nodes under the first constraint that closes them, with how many domains are full."""
@@ -83,7 +95,7 @@ class TopologySpread(Plugin):
             key = one.spread.topology_key
             counted.append((int(np.count_nonzero(~known)), f"without label {key}"))
             left = left[known]
-            open_ = np.logical_and.reduce([one.allowed(session, counts) for counts in one.counts])[left]
+            open_ = np.logical_and.reduce([one.allowed(session, counts, request.count) for counts in one.counts])[left]
             full = np.unique(session.snapshot.nodes.domains(key).of_node[left[~open_]])
             domains = f"{len(full)} of {one.domains} domains of {key} are at maxSkew {one.spread.max_skew}"
             counted.append((int(np.count_nonzero(~open_)), f"beyond its spread: {domains}"))
@@ -123,9 +135,12 @@ class _Constraint(NamedTuple):
         """Return what counts as the least that a domain has."""
         return lowest(counts, self.counting, self.spread.min_domains)
 
-    def allowed(self, session: Session, counts: Int) -> Bool:
-        """Return [node]: whether its domain stays within the skew."""
-        open_ = counts + self.own - self.lowest(counts) <= self.spread.max_skew
+    def allowed(self, session: Session, counts: Int, count: int) -> Bool:
+        """Return [node]: whether its domain stays within the skew with one of so many copies, the others elsewhere."""
+        low = self.lowest(counts)
+        if count > 1 and self.counted and self.domains >= self.spread.min_domains:
+            low = max(low, risen(counts[self.counting], count - 1))
+        open_ = counts + self.own - low <= self.spread.max_skew
         domain = session.snapshot.nodes.domains(self.spread.topology_key).of_node
         found: Bool = np.append(open_, False)[domain]
         return found
@@ -164,22 +179,34 @@ def _known(session: Session, spread: Spread) -> Bool:
     return np.asarray(session.snapshot.nodes.domains(spread.topology_key).of_node >= 0)
 
 
-def _evenness(session: Session, request: Request, wishes: list[_Constraint]) -> Float:
-    """Return [node]: the score. A node that lacks one of the labels that a task itself names is the worst."""
+def _tally(session: Session, request: Request, wishes: list[_Constraint]) -> Tally:
+    """Return the score. A node that lacks one of the labels that a task itself names is the worst."""
     nodes = session.snapshot.nodes
-    scored = np.ones(len(nodes), np.bool_)
-    if session.snapshot.shapes[request.shape].spreads:
-        scored = np.logical_and.reduce([_known(session, one.spread) for one in wishes])
-    there = request.candidates[scored[request.candidates]]
-    raw = np.zeros(len(nodes))
+    strict = bool(session.snapshot.shapes[request.shape].spreads)
+    there = request.candidates
+    if strict:
+        there = there[np.logical_and.reduce([_known(session, one.spread)[there] for one in wishes])]
+    counts, terms = list[Count](), list[tuple[float, int]]()
     for one in wishes:
         key, domain = one.spread.topology_key, nodes.domains(one.spread.topology_key).of_node
+        adds = (one.of_node >= 0).astype(np.int64) if one.counted else np.zeros(len(domain), np.int64)
+        counts.append(Count(domain, one.counts[0], adds, _NOWHERE))
         size = len(there) if key == HOSTNAME else len(np.unique(domain[there]))
-        counts = np.append(one.counts[0], 0)[domain].astype(np.float64)
-        raw += np.where(domain >= 0, unevenness(counts, weight_of(size), one.spread.max_skew), 0.0)
-    return evenness(raw, request.candidates, scored)
+        terms.append((weight_of(size), one.spread.max_skew))
+
+    def score(values: Sequence[Int], among: Int) -> Float:
+        raw, scored = np.zeros(len(values[0])), np.ones(len(values[0]), np.bool_)
+        for value, (weight, skew) in zip(values, terms, strict=True):
+            known = value != _NOWHERE
+            raw += np.where(known, unevenness(value.astype(np.float64), weight, skew), 0.0)
+            scored &= known | (not strict)
+        return evenness(raw, among, scored)
+
+    return Tally(tuple(counts), score)
 
 
+#: What counts on a node without the label.
+_NOWHERE = -1
 #: What names a column: whom it counts, over which domains, on which nodes.
 _Key = tuple[object, ...]
 
