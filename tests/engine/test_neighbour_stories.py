@@ -298,7 +298,7 @@ def test_nobody_leaves_where_that_would_not_help() -> None:
             pod  db     cpu=1 repels=zone:app=web priority=9
         """,
         expect="""
-            wait db 1 full: 0/2 nodes: 2 with a pod in their zone that its anti-affinity keeps away from
+            wait db 1 full: 0/2 nodes: 2 with a pod in their zone that its anti-affinity keeps away from; preemption: …
         """,
     )
 

@@ -257,7 +257,7 @@ def test_a_gang_that_waited_long_enough_is_not_overtaken_any_more() -> None:
         """
         wait big 2 full: 2 needed together, 1 fit: 1 of 2 nodes has room, 1 short of nvidia.com/gpu (most free on one \
 node: 2 of 8); it has waited 6.0 h, so no younger gang overtakes it: 2 nodes are kept for it
-        wait small 1 full: 0/2 nodes: 2 kept for big, which has waited long enough
+        wait small 1 full: 0/2 nodes: 2 kept for big, which has waited long enough; preemption: …
         """,
         now="6h",
     )

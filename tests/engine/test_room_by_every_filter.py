@@ -135,7 +135,7 @@ def test_who_is_kept_out_by_somebody_who_must_not_leave_waits_for_him_and_not_fo
         """,
         "kubernetes.io/hostname",
     )
-    stage.check("1m", "wait high 1 full: 0/1 nodes: 1 closed by the anti-affinity of a running pod")
+    stage.check("1m", "wait high 1 full: 0/1 nodes: 1 closed by the anti-affinity of a running pod; preemption: …")
 
 
 PROMISED_PORT = """

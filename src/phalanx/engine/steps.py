@@ -5,6 +5,7 @@ from itertools import repeat
 
 import numpy as np
 
+from phalanx.engine.eviction.in_vain import InVain
 from phalanx.engine.placement.choosing import Choosing
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.entries import Evicted, Moved, Placed, Promised, Released, Waiting
@@ -50,8 +51,14 @@ class _Waits:
         self._missing = gangs.count - np.bincount(tasks.gang[session.place >= 0], minlength=len(gangs))
         self._queued: Float = turns(snapshot.now, gangs.created, gangs.start_timeout, gangs.running)
         self._said = np.zeros(len(gangs), np.bool_)
+        preempts = any(action.name == "preempt" for action in policy.actions)
+        self._in_vain = InVain(session, policy) if preempts else None
+        nobody = np.zeros(len(gangs), np.bool_)
+        self._above = self._in_vain.above_somebody(gangs.priority) if self._in_vain is not None else nobody
         #: Gangs to whose reason something may be added.
-        self._noting = (self._queued > 0) | ~gangs.evicts
+        self._noting = (self._queued > 0) | ~gangs.evicts | self._above
+        #: By reason and note: most gangs that wait share theirs.
+        self._with: dict[tuple[int, str], Reason] = {}
 
     def steps(self, gangs: Int) -> list[Wait]:
         fresh = gangs[(self._missing[gangs] > 0) & ~self._said[gangs]]
@@ -79,8 +86,21 @@ class _Waits:
             often = "once" if times == 1 else f"{times} times"
             reason = reason.adding(f"queued again after its start timeout of {gang.start_timeout:g} s, {often}")
         if not gang.evicts and self._policy.takes and reason.code is Code.FULL:
-            reason = reason.adding("no pod is evicted for it (preemptionPolicy Never)")
+            return reason.adding("no pod is evicted for it (preemptionPolicy Never)")
+        if self._in_vain is not None and self._above[row] and reason.code is Code.FULL and reason.refusals:
+            reason = self._why_nobody_leaves(self._in_vain, reason, row)
         return reason
+
+    def _why_nobody_leaves(self, in_vain: InVain, reason: Reason, row: int) -> Reason:
+        gangs, tasks = self._session.snapshot.gangs, self._session.snapshot.tasks
+        shapes = tasks.shape[gangs.first[row] : gangs.first[row] + gangs.count[row]]
+        if (shapes != shapes[0]).any():
+            return reason
+        note = in_vain.note(int(shapes[0]), int(gangs.priority[row]))
+        key = (id(reason), note)
+        if key not in self._with:
+            self._with[key] = reason.adding(note)
+        return self._with[key]
 
 
 def _evictions(session: Session, entry: Evicted) -> list[Step]:
