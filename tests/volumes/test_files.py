@@ -174,3 +174,60 @@ def test_a_bad_template_is_one_mistake_of_its_stateful_set_and_nobody_elses(
     assert planned(stateful(claims=claims), *beside) == {"ml/p": ("n2", {"ml/c": None})}
     (line,) = planned.errors.splitlines()
     assert f"StatefulSet ml/db: spec.volumeClaimTemplates{field}: {found}" in line
+
+
+def scratch(template: Any = None) -> Object:
+    """A volume of which each pod has a claim of its own."""
+    made = {"metadata": {"labels": {"app": "x"}}, "spec": claim("x", storage_class="usual")["spec"]}
+    return {"name": "scratch", "ephemeral": {"volumeClaimTemplate": made if template is None else template}}
+
+
+def test_the_claims_of_ephemeral_volumes_are_made_for_each_pod(planned: Planned) -> None:
+    """As their controller would, for pods that are written out and for those of a controller."""
+    assert planned(pod("p", volumes=[scratch()]), made_in("b", "usual")) == {"ml/p": ("n2", {"ml/p-scratch": None})}
+    job = {
+        "apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "ml"},
+        "spec": {"parallelism": 2, "completions": 2, "template": {"spec": pod("x", volumes=[scratch()])["spec"]}},
+    }  # fmt: skip
+    assert planned(job, made_in("b", "usual")) == {
+        "ml/j-0": ("n2", {"ml/j-0-scratch": None}),
+        "ml/j-1": ("n2", {"ml/j-1-scratch": None}),
+    }
+    assert planned.errors == ""
+
+
+def test_an_ephemeral_claim_that_is_there_is_not_made_again_and_must_be_its_pods(planned: Planned) -> None:
+    """Wherever it stands in the files."""
+    old = claim("p-scratch", "pv", storage_class="usual")
+    there = [pod("p", volumes=[scratch()]), made_in("b", "usual"), volume("pv", of="p-scratch", host="n1")]
+    (reason,) = planned(*there, old).values()
+    assert "ml/p-scratch" in reason
+    old["metadata"]["ownerReferences"] = [
+        {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p", "controller": True}
+    ]
+    assert planned(*there, old) == {"ml/p": ("n1", None)}
+
+
+@pytest.mark.parametrize(
+    ("template", "field", "found"),
+    [
+        ("data", "", "found 'data', allowed is a claim"),
+        ({"spec": {"accessModes": ["RW"]}}, ".spec.accessModes[0]", "found 'RW'"),
+        ({"metadata": {"labels": 3}, "spec": {}}, ".metadata.labels", "found"),
+    ],
+)
+def test_a_bad_template_of_an_ephemeral_volume_is_one_mistake_of_who_has_it(
+    planned: Planned, template: Any, field: str, found: str
+) -> None:
+    path = "spec.volumes[0].ephemeral.volumeClaimTemplate"
+    beside = [pod("q", "c"), claim("c", storage_class="usual"), made_in("b", "usual")]
+    waits = planned(pod("p", volumes=[scratch(template)]), *beside)
+    assert waits["ml/q"] == ("n2", {"ml/c": None})
+    assert "its controller has not made it yet" in waits["ml/p"]
+    (line,) = planned.errors.splitlines()
+    assert f"Pod ml/p: {path}{field}: {found}" in line
+    one = stateful(count=3, claims=[])
+    one["spec"]["template"]["spec"]["volumes"] = [scratch(template)]
+    assert planned(one, *beside) == {"ml/q": ("n2", {"ml/c": None})}
+    (line,) = planned.errors.splitlines()
+    assert f"StatefulSet ml/db: spec.template.{path}{field}: {found}" in line

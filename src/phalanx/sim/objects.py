@@ -8,11 +8,13 @@ from typing import Any
 
 from phalanx.dialects import table
 from phalanx.dialects.dialect import Made
+from phalanx.dialects.mistakes import FieldError
 from phalanx.dialects.read import read
 from phalanx.model.events import Event, PriorityClassSeen, QueueSeen, Refused, TaskSeen
 from phalanx.model.keys import astray
 from phalanx.model.task import Task
 from phalanx.sim.admission import Admission, full_name, mapping
+from phalanx.sim.ephemeral_claims import ephemeral_claims
 from phalanx.sim.expand import TEMPLATE, called, expand, is_controller
 from phalanx.sim.manifests import Document
 
@@ -53,6 +55,8 @@ class _Reader:
     #: Pods and controllers, as `expand` wants to see them, by the file they are in.
     identified: list[tuple[dict[str, Any], str]] = field(default_factory=list[tuple[dict[str, Any], str]])
     taken: dict[str, str] = field(default_factory=dict[str, str])
+    #: Pods that were read, of whose `ephemeral` volumes the claims may come later in the files.
+    alone: list[tuple[dict[str, Any], str]] = field(default_factory=list[tuple[dict[str, Any], str]])
     #: What is there and cannot be read, for which its pods wait: nobody makes it again.
     unreadable: set[str] = field(default_factory=set[str])
 
@@ -82,6 +86,8 @@ class _Reader:
         elif self._claim(one, source):
             self.objects.events.append(_unmade_last(event, one))
             self._learn(event, one)
+            if kind == "Pod":
+                self.alone.append((one, source))
 
     def _learn(self, event: Event, one: dict[str, Any]) -> None:
         """Keep what says something of pods and claims that are read later."""
@@ -93,7 +99,9 @@ class _Reader:
             self.admission.learn_storage(one)
 
     def expand(self) -> None:
-        """Read the pods that controllers would make. A bad template is one mistake, not one per pod."""
+        """Read the pods and claims that controllers would make. A bad template is one mistake, not one per pod."""
+        for pod, source in self.alone:
+            self._make_claims(pod, pod, "", source)
         sources = {id(one): source for one, source in self.identified}
         for owner, made in expand(one for one, _ in self.identified):
             source = sources[id(owner)]
@@ -112,16 +120,33 @@ class _Reader:
         event: Event | None = None
         for one, path in made:
             known = self.admission.identify(one)
+            refused = self._make_claims(owner, known, path, source)
+            if refused is not None:
+                return refused
             event = self._read(known)
             if isinstance(event, Refused):
-                refused = replace(event, kind=called(owner), name=full_name(owner), field=f"{path}{event.field}")
-                self.objects.refused.append((refused, source))
-                return refused
+                return self._refuse(event, owner, f"{path}{event.field}", source)
             # Its controller may have begun: what is there already is not made again.
             begun = known["kind"] != "Pod" and (self._name(known) in self.taken or self._name(known) in self.unreadable)
             if event is not None and not begun and self._claim(known, source):
                 self.objects.events.append(event)
         return event
+
+    def _make_claims(self, owner: Mapping[str, Any], one: dict[str, Any], path: str, source: str) -> Refused | None:
+        """Make the claims of a pod's `ephemeral` volumes; return the first mistake of their templates."""
+        try:
+            claims = ephemeral_claims(one) if one["kind"] == "Pod" else []
+        except FieldError as mistake:
+            refused = Refused("Pod", full_name(one), mistake.field, mistake.message)
+            return self._refuse(refused, owner, f"{path}{mistake.field}", source)
+        event = self._take(owner, [Made(claim, path + under) for claim, under in claims], source)
+        return event if isinstance(event, Refused) else None
+
+    def _refuse(self, event: Refused, owner: Mapping[str, Any], path: str, source: str) -> Refused:
+        """Set aside what was made, in the name of whom it was made for."""
+        refused = replace(event, kind=called(owner), name=full_name(owner), field=path)
+        self.objects.refused.append((refused, source))
+        return refused
 
     def _look_for_astray(self, owner: Mapping[str, Any], pod: Mapping[str, Any], source: str) -> None:
         own, carried = mapping(owner, "metadata"), mapping(pod, "metadata")
