@@ -6,7 +6,9 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from phalanx.loop import Loop
+from phalanx.model.events import StorageGone
 from phalanx.model.outcome import Bound, Result
+from phalanx.model.reference import Reference
 from phalanx.policy.load import load_policy
 from tests.volumes.cluster import ZONE, Object, claim, decide, node, plan, pod, show, storage_class, volume, world_of
 
@@ -211,3 +213,21 @@ def test_no_volume_is_given_twice_in_any_sequence_of_cycles_and_refusals(
             world.confirm(Bound(bind.uid, bind.node, result, 100.5 + 1000 * number))
             if refuse:
                 owner.pop(bind.volumes[0].volume or "")
+
+
+def test_a_gang_that_rests_for_want_of_a_class_names_the_class() -> None:
+    """What keeps it a minute does not hide what keeps it until somebody makes the class again."""
+    gang = [pod(f"g-{number}", f"c{number}", gang=2) for number in range(2)]
+    world = world_of(NODES, storage_class(), claim("c0"), claim("c1"), gang)
+    assert len(decide(world)) == 2
+    for number in range(2):
+        world.confirm(Bound(f"g-{number}", "n3", Result.REFUSED, 110.0))
+    world.apply(StorageGone(Reference("StorageClass", "fast"), None))
+    world.rest("gang/ml/g", 500.0, "its bind was refused: claim ml/c0 got no volume within 120 s")
+    (line,) = decide(world, 120.0)
+    assert line.startswith("wait ml/g 2 held: resting: its bind was refused: claim ml/c0 got no volume within 120 s; ")
+    assert "class fast of claim ml/c0 is not there" in line
+    assert "class fast of claim ml/c1 is not there" in line
+    (line,) = decide(world, 600.0)
+    assert "resting" not in line
+    assert "class fast of claim ml/c0 is not there" in line

@@ -113,8 +113,15 @@ class Claims:
         if not self._fence():
             return "no longer the leader"
         if self._clock.monotonic() >= until:
-            return f"claim {claim} got no volume within {self._patience:g} s"
+            return f"claim {claim} got no volume within {self._patience:g} s{self._classless(claim)}"
         return None
+
+    def _classless(self, name: str) -> str:
+        """Say that the class of a claim is not there any more, if it is not: then nobody makes its volume."""
+        objects = self._world.links.storage
+        claim = objects.claims.get(name)
+        gone = claim is not None and claim.storage_class and claim.storage_class not in objects.classes
+        return f": its class {claim.storage_class} is not there" if claim is not None and gone else ""
 
     def _state(self, bind: Bind, one: Chosen, uid: str) -> str | None:  # noqa: PLR0911 (one return per truth)
         """Return None once a claim is bound, nothing while it is on its way, or why it will not be."""

@@ -35,7 +35,9 @@ def units_of(snapshot: Snapshot, row: int) -> list[Piece]:
     mine = np.arange(gangs.first[row], gangs.first[row] + gangs.count[row])
     nobody = mine[:0]
     if gang.hold is not None:
-        return [Piece(False, nobody, Reason(Code.ERROR if gang.failed else Code.HELD, gang.hold))]
+        # What keeps a gang for a while must not hide what keeps its members for longer.
+        text = "; ".join([gang.hold, *_held_members(snapshot, mine)])
+        return [Piece(False, nobody, Reason(Code.ERROR if gang.failed else Code.HELD, text))]
     able = mine[~tasks.held[mine]]
     chosen, later, lacking = _choose(snapshot, row, able)
     if lacking is not None:
