@@ -1,7 +1,7 @@
 """Gangs from what their members say: who belongs together, what the gang is, and who counts already."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from phalanx.model.gang import Gang, Group, Membership, Subgroup
 from phalanx.model.keys import MAXIMUM, MINIMUM, PREFIX, annotation
@@ -266,11 +266,9 @@ def _beside(finished: Task, running: Task) -> bool:
     return began <= (ended if ended is not None else finished.created)
 
 
-def with_labels(task: Task, keys: frozenset[str]) -> Shape:
-    """Return the task's shape with only the labels that somebody reads."""
-    if not keys:
-        return task.shape
+def labels_read(task: Task, keys: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    """Return the labels of a task that somebody reads."""
     read = [(key, value) for key, value in task.labels.items() if key in keys]
     if task.replicas_of and REPLICAS_OF in keys:
         read.append((REPLICAS_OF, task.replicas_of))
-    return replace(task.shape, labels=tuple(sorted(read)))
+    return tuple(sorted(read))

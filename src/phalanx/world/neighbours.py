@@ -1,21 +1,22 @@
 """Neighbours: what a task says of other pods, with the namespaces looked up, and which labels it reads for that."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from typing import Any
 
 from phalanx.model.selectors import LabelSelector, PodRule, PodTerm
-from phalanx.model.task import Shape, Task
+from phalanx.model.task import Task
 
 
-def looking(shape: Shape, task: Task, namespaces: Mapping[str, Mapping[str, str]]) -> Shape:
-    """Return the shape with what its task says of others. A term without a selector means nobody."""
-    return replace(
-        shape,
-        repels=tuple(_rule(term, namespaces) for term in task.repels if term.selector is not None),
-        attracts=tuple(_rule(term, namespaces) for term in task.attracts),
-        likes=tuple((one.weight, _rule(one.term, namespaces)) for one in task.likes if one.term.selector is not None),
-        spreads=task.spreads,
-    )
+def of_others(task: Task, namespaces: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
+    """Return what a task says of others, as fields of its shape. A term without a selector means nobody."""
+    return {
+        "repels": tuple(_rule(term, namespaces) for term in task.repels if term.selector is not None),
+        "attracts": tuple(_rule(term, namespaces) for term in task.attracts),
+        "likes": tuple(
+            (one.weight, _rule(one.term, namespaces)) for one in task.likes if one.term.selector is not None
+        ),
+        "spreads": task.spreads,
+    }
 
 
 def terms_of(task: Task) -> Iterator[PodTerm]:
@@ -28,8 +29,11 @@ def terms_of(task: Task) -> Iterator[PodTerm]:
 
 def label_keys(task: Task) -> Iterable[str]:
     """Return the labels of pods that a task reads: others' shapes keep them."""
-    selectors: list[LabelSelector | None] = [*(term.selector for term in terms_of(task))]
-    selectors += [one.selector for one in task.spreads]
+    if not task.looks_around:
+        return ()
+    selectors: list[LabelSelector | None] = [one.selector for one in task.spreads]
+    if task.repels or task.attracts or task.likes:
+        selectors += [term.selector for term in terms_of(task)]
     return {wish.key for selector in selectors if selector is not None for wish in selector.requirements}
 
 
