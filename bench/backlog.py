@@ -2,7 +2,8 @@
 
 Each row: the world is compiled and decided once, then one pod's event arrives, and the cycle after it is timed:
 compile, decide, check, in CPU time: machines are shared. `--before PATH` runs the same rows with the package of
-another checkout (its `src` folder), process after process on the same machine, and prints the ratio.
+another checkout (its `src` folder), process after process on the same machine, and prints the ratio. `--without` runs
+them by a policy without the plugins that look at other pods, domains and volumes, of which no pod here says anything.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,13 @@ ROWS = {
     "b": ("4,000 full nodes, 108,000 waiting in gangs of 8, 20 queues", 4_000, 20, 13_500, 8, 1, 1),
     "c": ("the same with 500 shapes and 5 priorities", 4_000, 20, 13_500, 8, 500, 5),
 }
+
+
+#: What no pod of these rows asks for.
+UNASKED = {
+    "pod_affinity", "pod_anti_affinity", "topology_spread", "declared_features",
+    "volume_binding", "volume_conflicts", "volume_limits", "static_volumes",
+}  # fmt: skip
 
 
 def nodes_and_queues(nodes: int, queues: int) -> Iterator[Event]:
@@ -72,10 +81,13 @@ def waiting(gangs: int, members: int, queues: int, shapes: int, priorities: int)
             )
 
 
-def cycles(row: str) -> tuple[float, float]:
+def cycles(row: str, *, without: bool) -> tuple[float, float]:
     """Return the CPU seconds of the quickest cycle after one pod's event, and the peak memory in MiB."""
     _, nodes, queues, gangs, members, shapes, priorities = ROWS[row]
     policy: Policy = load_policy("default")
+    if without:
+        assert {one.plugin.name for one in policy.plugins} >= UNASKED, "each of them is in the preset"
+        policy = replace(policy, plugins=tuple(one for one in policy.plugins if one.plugin.name not in UNASKED))
     # Another checkout may not have read devices yet.
     world = World(policy.label_keys, *([policy.devices] if hasattr(policy, "devices") else []))
     loop = Loop(world, policy)
@@ -110,10 +122,11 @@ def last_queue(queues: int) -> str:
     return "default" if queues == 1 else "q00"
 
 
-def measured(row: str, source: Path | None) -> tuple[float, float]:
+def measured(row: str, source: Path | None = None, *more: str) -> tuple[float, float]:
     """Run one row in a process of its own, with the package of this or of another checkout."""
     env = dict(os.environ) if source is None else os.environ | {"PYTHONPATH": str(source)}
-    out = subprocess.run([sys.executable, __file__, "--row", row], env=env, check=True, capture_output=True, text=True)  # noqa: S603
+    command = [sys.executable, __file__, "--row", row, *more]
+    out = subprocess.run(command, env=env, check=True, capture_output=True, text=True)  # noqa: S603
     seconds, peak = out.stdout.split()
     return float(seconds), float(peak)
 
@@ -123,17 +136,21 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--row", choices=sorted(ROWS))
     parser.add_argument("--before", type=Path, help="the src folder of another checkout")
+    parser.add_argument("--without", action="store_true", help="also by a policy without what no pod here asks for")
     wish = parser.parse_args()
     if wish.row:
-        print(*cycles(wish.row))
+        print(*cycles(wish.row, without=wish.without))
         return
     print("\nOne cycle after a single pod's event: compile, decide, check; CPU time. Each row a process of its own")
     for row, (title, *_) in ROWS.items():
-        seconds, peak = measured(row, None)
+        seconds, peak = measured(row)
         line = f"  {title:60}  {seconds * 1000:8.0f} ms  {peak:6.0f} MiB"
         if wish.before:
             before, was = measured(row, wish.before)
             line += f"   before: {before * 1000:8.0f} ms  {was:6.0f} MiB   {before / seconds:6.1f} times as long"
+        if wish.without:
+            less, was = measured(row, None, "--without")
+            line += f"   without: {less * 1000:8.0f} ms  {was:6.0f} MiB   {seconds / less:6.2f} times as long with"
         print(line, flush=True)
 
 

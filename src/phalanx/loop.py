@@ -74,6 +74,7 @@ class Loop:
         self.world.remember_users(policy.by_user)
         self.world.look_for_victims(wanted=policy.reads_running or policy.groups)
         self.world.said.images = policy.reads_images
+        self.world.said.services.wanted = "Service" in policy.asks
         self.world.sharings.set(policy.sharing, live=self._live)
 
     def due(self, now: float) -> str | None:

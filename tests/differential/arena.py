@@ -52,6 +52,7 @@ _NAMESPACED = (
     "/api/v1/namespaces/{}/pods",
     "/api/v1/namespaces/{}/persistentvolumeclaims",
     "/apis/apps/v1/namespaces/{}/replicasets",
+    "/api/v1/namespaces/{}/services",
     "/apis/storage.k8s.io/v1/namespaces/{}/csistoragecapacities",
 )
 #: Of these the server drops the status when they are made.

@@ -25,7 +25,8 @@ def snapshot_of(kubeconfig: Path, policy: Policy) -> Snapshot:
     """Return the cluster as the product reads it."""
     world = World(policy.label_keys, policy.devices)
     world.said.images = policy.reads_images
-    sight = look(str(kubeconfig), None, world, (SCHEDULER,))
+    world.said.services.wanted = "Service" in policy.asks
+    sight = look(str(kubeconfig), None, world, (SCHEDULER,), policy.asks)
     assert not sight.hidden
     assert not world.refused, world.refused
     return world.compile(sight.now)

@@ -14,7 +14,7 @@ from phalanx.engine.plugins.pod_affinity import PodAffinity
 from phalanx.engine.plugins.topology_spread import TopologySpread
 from phalanx.engine.policy import Policy, Weighted
 from phalanx.engine.session.request import Request
-from phalanx.model.events import NodeSeen, TaskSeen
+from phalanx.model.events import NodeSeen, ServiceSeen, TaskSeen
 from phalanx.model.node import Node
 from phalanx.model.selectors import LabelSelector, Liking, PodTerm, Requirement, Spread
 from phalanx.model.task import Shape, State, Task
@@ -31,10 +31,13 @@ def pod(name: str, node: str | None = None, **more: Any) -> Task:
     return replace(task, **{"state": State.RUNNING if node else State.PENDING, "node": node, **more})
 
 
-def scores(plugin: Any, *tasks: Task) -> list[int]:
+def scores(plugin: Any, *tasks: Task, services: tuple[ServiceSeen, ...] = ()) -> list[int]:
     """Return the score of the one pod that waits, in hundredths, node by node; nothing if there is none to say."""
     policy = Policy("scores", (), (Weighted(plugin),))
     world = World(policy.label_keys)
+    world.said.services.wanted = "Service" in policy.asks
+    for service in services:
+        world.apply(service)
     for name, zone in ZONES.items():
         world.apply(
             NodeSeen(Node(name, allocatable={"pods": 9}, labels={HOSTNAME: name} | ({ZONE: zone} if zone else {})))
@@ -85,6 +88,31 @@ def test_copies_of_one_replica_set_are_spread_by_default_where_the_policy_asks_f
     found = scores(TopologySpread(defaults), pod("p", replicas_of="web-1"), *mine, other)
     # 2 + 3.89 + 4 + 3.58 = 13, 2 + 4 + 3.58 = 10, 2 + 1.95 + 4 + 1.79 = 10, 6, 2.
     assert found == ([] if defaults == "none" else [15, 38, 38, 69, 100])
+
+
+@pytest.mark.parametrize("defaults", ["none", "system"])
+def test_pods_of_one_service_are_spread_by_default_where_the_policy_asks_for_it(defaults: Any) -> None:
+    """Whatever made them. What other namespaces have, and what selects others or nobody, does not count."""
+    web, other = ServiceSeen("default/web", {"app": "web"}), ServiceSeen("default/db", {"app": "db"})
+    more = (other, ServiceSeen("default/all", None), ServiceSeen("other/web", {"app": "web", "tier": "x"}))
+    db = pod("y", "n2", labels={"app": "db"})
+    found = scores(TopologySpread(defaults), pod("p"), *THERE, db, services=(web, *more))
+    assert found == ([] if defaults == "none" else [15, 38, 38, 69, 100])
+    assert scores(TopologySpread(defaults), pod("p"), *THERE, db, services=more) == []
+
+
+def test_with_several_services_those_count_that_all_of_them_select_and_that_are_copies_too() -> None:
+    """Where nobody counts: 2 + 4 in a zone and 2 in none."""
+    nobody = [33, 33, 33, 33, 100]
+    web, front = ServiceSeen("default/web", {"app": "web"}), ServiceSeen("default/front", {"tier": "front"})
+    both = {"app": "web", "tier": "front"}
+    x1, x2, x3 = THERE
+    assert scores(TopologySpread("system"), pod("p", labels=both), x1, x2, x3, services=(web, front)) == nobody
+    found = scores(TopologySpread("system"), pod("p", labels=both), replace(x3, labels=both), services=(web, front))
+    assert found == scores(TopologySpread("system"), pod("p"), x3, services=(web,))
+    mine = [replace(task, replicas_of="a") for task in THERE]
+    copy = pod("p", replicas_of="b")
+    assert scores(TopologySpread("system"), copy, *mine, services=(web,)) == nobody
 
 
 def test_preferred_terms_of_the_pod_and_of_those_on_nodes_add_up_between_the_least_and_the_most() -> None:

@@ -1,6 +1,6 @@
 """A cluster as documents, with manifests on top of it: what `phalanx plan --live` plans."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from phalanx.cli.output import Mistake, counted
@@ -19,12 +19,12 @@ _KEPT = ("uid", "creationTimestamp")
 
 
 def from_cluster(
-    kubeconfig: str | None, context: str | None, files: Iterable[Document] = ()
+    kubeconfig: str | None, context: str | None, files: Iterable[Document] = (), asks: Container[str] = ()
 ) -> tuple[list[Document], Sight]:
-    """Read the cluster once, for files on top of it; raise `Mistake` if that cannot be."""
+    """Read the cluster once, for files on top of it, with what a policy `asks` for; or raise `Mistake`."""
     also = [RUNTIME_CLASSES] if any(_names_runtime(one.object) for one in files) else []
     try:
-        objects, sight = gather(kubeconfig, context, also)
+        objects, sight = gather(kubeconfig, context, also, asks)
     except (AccessError, LookError) as error:
         raise Mistake(str(error)) from None
     return [Document(one, CLUSTER) for one in objects], sight

@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -74,7 +74,7 @@ def _run(wish: Wish, timings: Timings) -> None:
     found = _read(wish.files, timings)
     if wish.live:
         with timings.stage("read"):
-            now = _lay_on_cluster(wish, found)
+            now = _lay_on_cluster(wish, found, policy.asks)
     with timings.stage("admit"):
         objects = read_objects(found.documents, policy.scheduler_names)
     _complain(wish, found, objects)
@@ -115,7 +115,7 @@ def _read(paths: Sequence[str], timings: Timings) -> Manifests:
     return found
 
 
-def _lay_on_cluster(wish: Wish, found: Manifests) -> float:
+def _lay_on_cluster(wish: Wish, found: Manifests, asks: Container[str]) -> float:
     """Put what the files have on top of what the cluster has; return the cluster's time."""
     # The network libraries take a while to load, and files do without.
     from phalanx.cli.live import at_home, from_cluster, home, homeless, on_top  # noqa: PLC0415
@@ -126,7 +126,7 @@ def _lay_on_cluster(wish: Wish, found: Manifests) -> float:
         # A plan of the cluster alone would look like an answer about the files.
         raise Mistake("\n".join(found.problems))
     files = at_home(found.documents, home(wish.kubeconfig, wish.context)) if found.documents else []
-    cluster, sight = from_cluster(wish.kubeconfig, wish.context, files)
+    cluster, sight = from_cluster(wish.kubeconfig, wish.context, files, asks)
     found.documents, lines = on_top(cluster, files)
     for line in (*sight.lines, *homeless(cluster, files), *lines):
         complain(line)

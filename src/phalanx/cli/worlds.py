@@ -51,7 +51,7 @@ def look_at(kubeconfig: str | None, context: str | None, world: World, policy: P
 
     world.sharings.set(policy.sharing, live=True)
     try:
-        sight = look(kubeconfig, context, world, policy.scheduler_names)
+        sight = look(kubeconfig, context, world, policy.scheduler_names, policy.asks)
     except (AccessError, LookError) as error:
         raise Mistake(str(error)) from None
     for line in sight.lines:

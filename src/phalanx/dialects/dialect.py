@@ -100,6 +100,8 @@ class Kind:
     namespaced: bool = True
     #: Absent from many clusters: a 404 is normal, and it may appear later.
     optional: bool = True
+    #: Watched only where a policy asks for it (`Policy.asks`).
+    asked: bool = False
     #: Pods wait for such an object and say so, also when it cannot be read.
     awaited: bool = False
     #: An API server fills in the priority from `spec.priorityClassName`.

@@ -83,6 +83,11 @@ class Plugin:
         """Return the labels of tasks that it looks at, with these arguments."""
         return self.reads_labels
 
+    @property
+    def asks(self) -> Sequence[str]:
+        """Return the kinds of objects that are read for it alone, with these arguments."""
+        return ()
+
     def caps(self, session: Session, request: Request) -> Sequence[Caps]:
         """Return how its copies may lie in domains, where placing one changes what `room` says of other nodes."""
         del session, request

@@ -138,6 +138,11 @@ class Policy:
         return frozenset(key for weighted in self.plugins for key in weighted.plugin.label_keys)
 
     @property
+    def asks(self) -> frozenset[str]:
+        """Return the kinds of objects that are read only because some plugin wants them."""
+        return frozenset(kind for weighted in self.plugins if weighted.weight for kind in weighted.plugin.asks)
+
+    @property
     def reads_images(self) -> bool:
         """Tell whether some plugin looks at images."""
         return any(weighted.plugin.reads_images and weighted.weight for weighted in self.plugins)

@@ -13,6 +13,7 @@ from phalanx.engine.policy import Policy
 from phalanx.kube.clock import Clock
 from phalanx.kube.cycles import decided
 from phalanx.kube.feed import Feed
+from phalanx.kube.kinds import watched
 from phalanx.kube.log import Log
 from phalanx.kube.metrics import Metrics
 from phalanx.kube.policy_source import Source
@@ -47,7 +48,7 @@ class DryRun:
         self.world = World(policy.label_keys, policy.devices)
         self.world.wave_deadline = wave_deadline
         self.loop = Loop(self.world, policy, charged=False, live=True)
-        self.feed = Feed(self.world, policy.scheduler_names)
+        self.feed = Feed(self.world, policy.scheduler_names, watched(policy.asks))
         self.metrics = metrics
         self.log = log
         self.standing = standing
@@ -74,6 +75,7 @@ class DryRun:
         self.loop.policy = policy
         self.world.read_labels(policy.label_keys)
         self.world.read_devices(policy.devices)
+        self.feed.lacks(policy.asks, self.log)
         if policy.scheduler_names != self.feed.schedulers:
             self.feed.schedulers = policy.scheduler_names
             self.feed.forget_versions()

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from phalanx.dialects import table
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.read import decode, read_decoded
 from phalanx.kube.kinds import PODS, QUEUES, Kind, watched
+from phalanx.kube.log import Log
 from phalanx.kube.reserving.pods import LABEL, Reserved, reserved_of
 from phalanx.model.events import NamespaceGone, NodeGone, PriorityClassGone, QueueGone, TaskGone
 from phalanx.model.keys import GPU_IDS
@@ -107,6 +108,11 @@ class Feed:
     def lacking(self) -> list[str]:
         """Name the kinds that are not there yet."""
         return [kind.title for kind in self.kinds if kind not in self._synced]
+
+    def lacks(self, asks: Container[str], log: Log) -> None:
+        """Say of a new policy that it asks for kinds which are not watched: that is settled at the start."""
+        for kind in set(watched(asks)) - set(self.kinds):
+            log.say("not-watched", kind=kind.title, why="the policy asks for it now: it is read after the next start")
 
     def of(self, kind: Kind, uid: str) -> Known | None:
         """Return what is known of one object."""

@@ -1,5 +1,6 @@
 """The kinds that are watched: where each is served, and whether a cluster may lack it."""
 
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 
 from phalanx.dialects import dialect, table
@@ -38,9 +39,10 @@ def _address(kind: dialect.Kind, versions: tuple[dialect.Version, ...]) -> Kind:
     return Kind(kind.kind, api_version, path, kind.optional, older)
 
 
-def watched() -> tuple[Kind, ...]:
-    """Return every kind that some dialect reads on a cluster."""
-    return tuple(one for row in table.TABLE.rows for kind in row.kinds for one in _watched(kind))
+def watched(asks: Container[str] = ()) -> tuple[Kind, ...]:
+    """Return every kind that some dialect reads on a cluster; some only where the policy `asks` for them."""
+    every = (kind for row in table.TABLE.rows for kind in row.kinds if not kind.asked or kind.kind in asks)
+    return tuple(one for kind in every for one in _watched(kind))
 
 
 def _watched(kind: dialect.Kind) -> list[Kind]:

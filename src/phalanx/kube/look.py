@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,17 +62,22 @@ def dispensable(kind: Kind) -> bool:
     return kind.optional and not (known and known.queue)
 
 
-def look(kubeconfig: str | None, context: str | None, world: World, schedulers: Collection[str]) -> Sight:
-    """Apply everything that the cluster has to a world, but budgets: who only looks evicts nobody."""
-    feed = Feed(world, schedulers, tuple(kind for kind in watched() if kind != BUDGETS))
+def look(
+    kubeconfig: str | None, context: str | None, world: World, schedulers: Collection[str], asks: Container[str] = ()
+) -> Sight:  # fmt: skip
+    """Apply everything that the cluster has to a world, but budgets: who only looks evicts nobody.
+
+    `asks`: what is read only because the policy wants it.
+    """
+    feed = Feed(world, schedulers, tuple(kind for kind in watched(asks) if kind != BUDGETS))
     return asyncio.run(_look(kubeconfig, context, feed))
 
 
 def gather(
-    kubeconfig: str | None, context: str | None, also: Sequence[Kind] = ()
+    kubeconfig: str | None, context: str | None, also: Sequence[Kind] = (), asks: Container[str] = ()
 ) -> tuple[list[dict[str, Any]], Sight]:
     """Return every object on which a decision rests, as the server has it, and those of other kinds."""
-    feed = _Documents(World(), (), (*watched(), *also))
+    feed = _Documents(World(), (), (*watched(asks), *also))
     sight = asyncio.run(_look(kubeconfig, context, feed))
     return feed.documents, sight
 

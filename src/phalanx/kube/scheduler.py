@@ -16,6 +16,7 @@ from phalanx.kube.client import Client
 from phalanx.kube.clock import Clock
 from phalanx.kube.cycles import decided
 from phalanx.kube.feed import Feed
+from phalanx.kube.kinds import watched
 from phalanx.kube.leader import Leader
 from phalanx.kube.log import Log
 from phalanx.kube.making_room import MakingRoom
@@ -73,7 +74,7 @@ class Scheduler:
         self.world = World(policy.label_keys, policy.devices)
         self.world.wave_deadline = settings.wave_deadline
         self.loop = Loop(self.world, policy, live=True)
-        self.feed = Feed(self.world, policy.scheduler_names)
+        self.feed = Feed(self.world, policy.scheduler_names, watched(policy.asks))
         self.leader = leader
         self.metrics = metrics
         self.log = log
@@ -140,6 +141,7 @@ class Scheduler:
         self._forgetful = self._forgetful or self.world.queues.usage is not remembered
         self.world.read_labels(policy.label_keys)
         self.world.read_devices(policy.devices)
+        self.feed.lacks(policy.asks, self.log)
         if names_changed:
             # Whose pods are ours is decided when they are read: read all of them again.
             self.feed.schedulers = policy.scheduler_names

@@ -66,6 +66,23 @@ class NamespaceGone:
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceSeen:
+    """A Service appeared or changed."""
+
+    #: `namespace/name`.
+    full_name: str
+    #: The labels by which it selects pods; None: it selects none.
+    selector: Mapping[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceGone:
+    """A Service was deleted."""
+
+    full_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class GroupsSeen:
     """An object that describes groups of pods appeared or changed."""
 
@@ -261,6 +278,8 @@ class Refused:
         return where + self.message
 
 
+#: What changes how nodes and the pods on them are seen by others.
+OfNodes = NamespaceSeen | NamespaceGone | StorageSeen | StorageGone | ServiceSeen | ServiceGone
 #: What changes gangs, and nothing else.
 OfGangs = GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone | TopologySeen | TopologyGone
 
@@ -287,5 +306,7 @@ Event = (
     | BudgetGone
     | StorageSeen
     | StorageGone
+    | ServiceSeen
+    | ServiceGone
     | Refused
 )

@@ -66,6 +66,8 @@ class Shape:
     #: Preferred affinity, and (below zero) anti-affinity.
     likes: tuple[tuple[int, PodRule], ...] = ()
     spreads: tuple[Spread, ...] = ()
+    #: The labels by which Services select it; nothing where nobody looks at Services.
+    served: tuple[tuple[str, str], ...] = ()
     #: The images that it starts from; None: nobody looks at them.
     images: ImageWish | None = None
     #: Which devices serve it; None: any of the resource that it asks for.

@@ -12,9 +12,12 @@ from phalanx.model.events import (
     NamespaceGone,
     NamespaceSeen,
     OfGangs,
+    OfNodes,
     PriorityClassGone,
     PriorityClassSeen,
     Refused,
+    ServiceGone,
+    ServiceSeen,
     StorageGone,
     StorageSeen,
     TopologyGone,
@@ -32,6 +35,7 @@ from phalanx.world.links import Links
 from phalanx.world.neighbours import terms_of
 from phalanx.world.queue_answers import Said, said_by, slip
 from phalanx.world.queues import Queues
+from phalanx.world.services import Services
 
 
 class Descriptions:
@@ -53,6 +57,8 @@ class Descriptions:
         self.domains = DomainObjects()
         #: Shapes and nodes tell of images: some plugin looks at them.
         self.images = False
+        #: What Services say, where some plugin asks.
+        self.services = Services()
         #: Objects that list the levels of a tree.
         self.topologies: dict[Reference, TopologySeen] = {}
         self._tasks = tasks
@@ -90,7 +96,7 @@ class Descriptions:
         self.read(event.object)
         return self.domains.apply(event)
 
-    def about_nodes(self, event: NamespaceSeen | NamespaceGone | StorageSeen | StorageGone) -> set[str]:
+    def about_nodes(self, event: OfNodes) -> set[str]:
         """Take in an object on which it depends what nodes and the pods there are to others; return those nodes."""
         match event:
             case NamespaceSeen(name, labels, annotations):
@@ -100,6 +106,21 @@ class Descriptions:
             case StorageSeen() | StorageGone():
                 self.read(event.object)
                 return self._set_storage(event)
+            case ServiceSeen(name, selector):
+                return set(self._set_service(name, selector))
+            case ServiceGone(name):
+                return set(self._set_service(name, None))
+
+    def _set_service(self, name: str, selector: Mapping[str, str] | None) -> Iterator[str]:
+        """Take in whom a Service selects; yield the nodes on which pods may be of another shape."""
+        self.read(Reference("Service", name))
+        if not self.services.put(name, selector) or not self.services.wanted:
+            return
+        for task in self.tasks_in(name.partition("/")[0]):
+            if task.ours:
+                self._changed.add(gang_key(task))
+            for node in {task.node, task.nominated} - {None}:
+                yield node or ""
 
     def _set_namespace(
         self, name: str, labels: Mapping[str, str] | None, annotations: Mapping[str, str]

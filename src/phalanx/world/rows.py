@@ -43,6 +43,8 @@ class Rows:
         self.plugin_keys = self._label_keys = label_keys
         #: Shapes were made with the images of their pods.
         self._images = False
+        #: And with the Services that select them.
+        self._services = False
         self.nodes = NodeRows()
         self._gangs = GangRows()
         self.running = RunningRows()
@@ -115,6 +117,8 @@ class Rows:
             said["images"] = task.images
         if task.mounts:
             said["volumes"] = world.volumes.needs(task)
+        if selected := world.said.services.selecting(task):
+            said["served"] = selected
         if task.looks_around:
             said |= of_others(task, world.namespaces)
         # Once: it takes as long as all else here.
@@ -122,9 +126,10 @@ class Rows:
 
     def _refresh_label_keys(self, world: "World") -> None:
         """Shapes keep the labels that some selector reads, and images if somebody does. When that changes, all do."""
-        keys = self.plugin_keys.union(world.links.labels_read)
-        if (keys, world.said.images) != (self._label_keys, self._images):
-            self._label_keys, self._images = keys, world.said.images
+        keys = self.plugin_keys.union(world.links.labels_read, world.said.services.keys)
+        read = world.said.images, world.said.services.wanted
+        if (keys, *read) != (self._label_keys, self._images, self._services):
+            self._label_keys, (self._images, self._services) = keys, read
             self.dirty_gangs.update(world.members)
             for node in world.nodes:
                 self.nodes.touch(node)

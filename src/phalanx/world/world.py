@@ -13,15 +13,12 @@ from phalanx.model.events import (
     DomainGone,
     DomainSeen,
     Event,
-    NamespaceGone,
-    NamespaceSeen,
     NodeGone,
     OfGangs,
+    OfNodes,
     QueueGone,
     QueueSeen,
     Refused,
-    StorageGone,
-    StorageSeen,
     TaskGone,
     TaskSeen,
 )
@@ -85,7 +82,7 @@ class World:
                 self.moves.gone(uid)
             case NodeGone(name):
                 self._touch(*self._nodes.drop(name))
-            case NamespaceSeen() | NamespaceGone() | StorageSeen() | StorageGone():
+            case _ if isinstance(event, OfNodes):
                 self._touch(*self.said.about_nodes(event))
             case DomainSeen() | DomainGone():
                 self._news = self.said.about_domains(event) or self._news

@@ -15,6 +15,8 @@ _IMAGES = {
     "registry.example/tiny:latest": 5_000_000,
 }
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+#: What Services select by.
+_SERVED = {"app": ("x", "y", "z"), "version": ("1", "2")}
 #: Fewer than for filters: they are asked one after the other.
 ASKED = 25
 
@@ -88,18 +90,27 @@ def apart(random: Random, case: Case) -> None:
 
 
 def replicas(random: Random, case: Case) -> None:
-    """Copies of ReplicaSets, which say nothing themselves: kube-scheduler spreads them by default."""
+    """Copies of ReplicaSets and pods of Services, which say nothing: kube-scheduler spreads them by default."""
     _among_others(random, case, _owned, running=_owned)
     case.batches.insert(1, [_replica_set(app, namespace) for app in "xyz" for namespace in NAMESPACES])
+    case.batches.insert(1, [_service(random, number) for number in range(random.randint(0, 6))])
 
 
 def _owned(random: Random, pod: Manifest) -> None:
     labelled(random, pod)
     metadata = pod["metadata"]
-    if app := metadata["labels"].get("app"):
+    if (app := metadata["labels"].get("app")) and random.random() < 0.6:
         uid = f"{metadata['namespace']}-{app}"
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "uid": uid, "controller": True}
         metadata["ownerReferences"] = [owner]
+
+
+def _service(random: Random, number: int) -> Manifest:
+    """A Service that selects by one label or two, or nobody."""
+    selector = {key: random.choice(values) for key, values in _SERVED.items() if random.random() < 0.5}
+    spec: dict[str, Any] = {"ports": [{"port": 80}], "clusterIP": "None", "selector": selector or None}
+    metadata = {"name": f"s{number}", "namespace": random.choice(tuple(NAMESPACES))}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
 def _replica_set(app: str, namespace: str) -> Manifest:

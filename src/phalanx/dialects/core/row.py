@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from phalanx.dialects.core import budgets, objects, pod_objects, priority_classes
+from phalanx.dialects.core import budgets, objects, pod_objects, priority_classes, services
 from phalanx.dialects.core.holds import holds
 from phalanx.dialects.core.nodes import read_namespace, read_node
 from phalanx.dialects.core.storage_kinds import KINDS as STORAGE
@@ -14,6 +14,7 @@ from phalanx.model.events import (
     NodeGone,
     NodeSeen,
     PriorityClassGone,
+    ServiceGone,
     TaskGone,
 )
 
@@ -72,6 +73,13 @@ CORE = Dialect(
             versions=(Version("v1", budgets.PodDisruptionBudget, budgets.read_budget),),
             gone=lambda budget, uid: BudgetGone(budget.full_name, uid),
             awaited=True,
+        ),
+        _kind(
+            kind="Service",
+            plural="services",
+            versions=(Version("v1", services.Service, services.read_service),),
+            gone=lambda service, _: ServiceGone(service.full_name),
+            asked=True,
         ),
         *STORAGE,
     ),

@@ -28,7 +28,8 @@ from phalanx.model.topology import HOSTNAME, ZONE
 class TopologySpread(Plugin):
     """Keep within the skew that a task allows; prefer where fewer of its kind are, if it only wishes so."""
 
-    #: `system`: copies of one ReplicaSet that say nothing wish to be spread, by kube-scheduler's own default.
+    #: `system`: copies of one ReplicaSet, and pods of one Service, that say nothing wish to be spread, by
+    #: kube-scheduler's own default.
     defaults: Literal["none", "system"] = "none"
     name: ClassVar[str] = "topology_spread"
     reads: ClassVar[tuple[str, ...]] = (
@@ -40,6 +41,11 @@ class TopologySpread(Plugin):
     def label_keys(self) -> Sequence[str]:
         """Return what tells whose copies tasks are, if that counts."""
         return (REPLICAS_OF,) if self.defaults == "system" else ()
+
+    @property
+    def asks(self) -> Sequence[str]:
+        """Return that Services are read, if they count."""
+        return ("Service",) if self.defaults == "system" else ()
 
     def columns(self, snapshot: Snapshot) -> Sequence[Column]:
         """Return, per constraint and set of nodes that count, how many of the pods that it means each domain has."""
@@ -222,10 +228,13 @@ def _spreads(shape: Shape, defaults: str) -> tuple[Spread, ...]:
     """Return the constraints of a shape, its own or the default ones."""
     if shape.spreads or defaults == "none":
         return shape.spreads
-    copies_of = dict(shape.labels).get(REPLICAS_OF)
-    if copies_of is None:
+    # As kube-scheduler has it: pods that all its Services select, and that are copies of what it is a copy of.
+    meant = dict(shape.served)
+    if (copies_of := dict(shape.labels).get(REPLICAS_OF)) is not None:
+        meant[REPLICAS_OF] = copies_of
+    if not meant:
         return ()
-    selector = LabelSelector((Requirement(REPLICAS_OF, "In", (copies_of,)),))
+    selector = LabelSelector(tuple(Requirement(key, "In", (value,)) for key, value in sorted(meant.items())))
     return (Spread(HOSTNAME, 3, selector, hard=False), Spread(ZONE, 5, selector, hard=False))
 
 
