@@ -17,6 +17,8 @@ _IMAGES = {
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 #: What Services select by.
 _SERVED = {"app": ("x", "y", "z"), "version": ("1", "2")}
+#: Those that a ReplicaSet made: all that it selects, since it adopts what nobody owns.
+_OWNERS = ("x", "y")
 #: Fewer than for filters: they are asked one after the other.
 ASKED = 25
 
@@ -92,14 +94,14 @@ def apart(random: Random, case: Case) -> None:
 def replicas(random: Random, case: Case) -> None:
     """Copies of ReplicaSets and pods of Services, which say nothing: kube-scheduler spreads them by default."""
     _among_others(random, case, _owned, running=_owned)
-    case.batches.insert(1, [_replica_set(app, namespace) for app in "xyz" for namespace in NAMESPACES])
+    case.batches.insert(1, [_replica_set(app, namespace) for app in _OWNERS for namespace in NAMESPACES])
     case.batches.insert(1, [_service(random, number) for number in range(random.randint(0, 6))])
 
 
 def _owned(random: Random, pod: Manifest) -> None:
     labelled(random, pod)
     metadata = pod["metadata"]
-    if (app := metadata["labels"].get("app")) and random.random() < 0.6:
+    if (app := metadata["labels"].get("app")) in _OWNERS:
         uid = f"{metadata['namespace']}-{app}"
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "uid": uid, "controller": True}
         metadata["ownerReferences"] = [owner]
