@@ -1,5 +1,6 @@
 """Storage objects: each field wrong in turn is one line that names it, and nobody else is affected."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -85,6 +86,36 @@ def test_a_wrong_field_is_named(kind: str, path: str, value: object, field: str,
     assert event.field == field
     assert event.message.startswith(message)
     assert "\n" not in str(event)
+
+
+def _put(one: Any, path: tuple[str | int, ...], value: object) -> Any:
+    """Return a copy of an object with another value there; keys may have dots."""
+    first, *rest = path
+    found: Any = dict(one) if isinstance(one, dict) else list(one)
+    found[first] = _put(found[first], tuple(rest), value) if rest else value
+    return found
+
+
+def _paths(one: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    yield path
+    for key, inner in one.items() if isinstance(one, dict) else enumerate(one) if isinstance(one, list) else ():
+        yield from _paths(inner, (*path, key))
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_with_each_field_wrong_in_turn_it_is_one_line_and_nobody_else_waits(kind: str) -> None:
+    world = world_of(node("n1"), pod("q"))
+    for path in _paths(GOOD[kind]):
+        for value in (3, -1, True, "", "Bad value\n", [], {}, [3], {"a": 3}, None, [None], 2**70):
+            if not path or path[0] in {"apiVersion", "kind"}:
+                continue
+            event = read(_put(GOOD[kind], path, value), [])
+            assert event is not None
+            if isinstance(event, Refused):
+                assert event.field, (path, value)
+                assert "\n" not in str(event)
+            world.apply(event)
+    assert decide(world) == ["bind ml/q n1"]
 
 
 def test_a_volume_larger_than_any_amount_is_a_large_volume() -> None:
