@@ -206,11 +206,11 @@ def test_unknown_kinds_are_ignored_and_counted(
     capsys: pytest.CaptureFixture[str], cluster: str, tmp_path: Path
 ) -> None:
     assert Path(cluster).parent == tmp_path
-    (tmp_path / "more.yaml").write_text("{kind: ConfigMap}\n---\n{kind: Service}\n---\n{kind: ConfigMap}\n")
+    (tmp_path / "more.yaml").write_text("{kind: ConfigMap}\n---\n{kind: Secret}\n---\n{kind: ConfigMap}\n")
     status, _, err = run(capsys, "-f", str(tmp_path))
-    assert (status, err) == (0, "phalanx: ignored objects of kinds that are not read: 2 ConfigMap, 1 Service\n")
+    assert (status, err) == (0, "phalanx: ignored objects of kinds that are not read: 2 ConfigMap, 1 Secret\n")
     assert run(capsys, "-f", str(tmp_path / "more.yaml")) == (
-        2, "", "phalanx: nothing to plan: found no Node and no Pod (ignored: 2 ConfigMap, 1 Service)\n",
+        2, "", "phalanx: nothing to plan: found no Node and no Pod (ignored: 2 ConfigMap, 1 Secret)\n",
     )  # fmt: skip
 
 

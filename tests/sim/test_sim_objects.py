@@ -33,10 +33,10 @@ def tasks(objects: Objects) -> list[str]:
 
 
 def test_pods_nodes_and_the_pods_of_controllers_are_read_and_unknown_kinds_counted() -> None:
-    objects = read(NODE, pod("a"), job(2, "1"), {"kind": "ConfigMap"}, {"kind": "ConfigMap"}, {"kind": "Service"})
+    objects = read(NODE, pod("a"), job(2, "1"), {"kind": "ConfigMap"}, {"kind": "ConfigMap"}, {"kind": "Secret"})
     assert [type(event) for event in objects.events] == [NodeSeen, TaskSeen, TaskSeen, TaskSeen]
     assert tasks(objects) == ["default/a", "ml/train-0", "ml/train-1"]
-    assert (objects.ignored, objects.refused) == (Counter(ConfigMap=2, Service=1), [])
+    assert (objects.ignored, objects.refused) == (Counter(ConfigMap=2, Secret=1), [])
 
 
 def test_a_class_may_stand_after_the_pods_that_name_it() -> None:
