@@ -284,29 +284,6 @@ OfNodes = NamespaceSeen | NamespaceGone | StorageSeen | StorageGone | ServiceSee
 OfGangs = GroupsSeen | GroupsGone | PriorityClassSeen | PriorityClassGone | TopologySeen | TopologyGone
 
 Event = (
-    NodeSeen
-    | NodeGone
-    | TaskSeen
-    | TaskGone
-    | NamespaceSeen
-    | NamespaceGone
-    | GroupsSeen
-    | GroupsGone
-    | QueueSeen
-    | QueueGone
-    | DomainSeen
-    | DomainGone
-    | TopologySeen
-    | TopologyGone
-    | DevicesSeen
-    | DevicesGone
-    | PriorityClassSeen
-    | PriorityClassGone
-    | BudgetSeen
-    | BudgetGone
-    | StorageSeen
-    | StorageGone
-    | ServiceSeen
-    | ServiceGone
-    | Refused
-)
+    NodeSeen | NodeGone | TaskSeen | TaskGone | OfNodes | OfGangs | QueueSeen | QueueGone | DomainSeen | DomainGone
+    | DevicesSeen | DevicesGone | BudgetSeen | BudgetGone | Refused
+)  # fmt: skip
