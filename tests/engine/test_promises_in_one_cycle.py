@@ -81,3 +81,17 @@ def test_a_minimum_that_takes_the_place_of_its_own_growth_ends_that_promise() ->
     )
     stage.lose("low")
     stage.check("1m", "bind g-2 n2")
+
+
+def test_a_gang_of_which_one_more_member_has_a_place_says_why_the_other_has_none() -> None:
+    stage = Stage(
+        """
+        node  n1..n2  gpu=1
+        gang  p    members=1 minimum=1 gpu=1 priority=1 on=n1
+        gang  p    members=2 gpu=1 priority=1 created=1m
+        pod   low  gpu=1 on=n2
+        """,
+        POLICY,
+    )
+    stage.check("1m", "wait p 1 full: 0/2 nodes: …\nevict low n2 for p: …\nnominate p-1 n2")
+    stage.check("70s", "wait p 1 full: 0/2 nodes: …\nnominate p-1 n2")

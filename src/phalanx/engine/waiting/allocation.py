@@ -68,7 +68,9 @@ class Allocation:
         index = int(line[0])
         if self._waits_for_place[index]:
             count = leading(line, lambda part: self._waits_for_place[part])
-            self.tell(line[:count], [self._place_not_free(one) for one in line[:count].tolist()])
+            # Growth with a place lacks nothing; who else of its gang waits says why.
+            minimums = line[:count][~self.units.growth[line[:count]]]
+            self.tell(minimums, [self._place_not_free(one) for one in minimums.tolist()])
             return count
         count = self._pass_over(line)
         if count:
