@@ -15,6 +15,7 @@ _INNER = (
     "kueue.x-k8s.io/pod-group-pod-index",
     "apps.kubernetes.io/pod-index",
 )
+_SAID = frozenset((*_OUTER, *_INNER))
 #: As many digits as any controller counts with.
 _DIGITS_MAX = 9
 
@@ -22,7 +23,7 @@ _DIGITS_MAX = 9
 def index_of(pod: Pod) -> tuple[int, ...]:
     """Return its numbers, the outer one first; empty: nobody says them."""
     labels, annotations = pod.metadata.labels or {}, pod.metadata.annotations or {}
-    if not labels and not annotations:
+    if _SAID.isdisjoint(labels) and _SAID.isdisjoint(annotations):
         return ()
     found = []
     for keys in (_OUTER, _INNER):

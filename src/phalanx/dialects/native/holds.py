@@ -1,6 +1,6 @@
 """Keys under `phalanx.dev/` that hold a pod: what is misspelled, what stands alone, and what is not honoured yet."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.native.parts import GROUPS, GROUPS_ALLOWED
@@ -20,10 +20,17 @@ from phalanx.model.quantity import shown
 from phalanx.model.task import Hold
 
 _OF_GANGS = tuple(one.key for one in KEYS if one.needs in {GANG, SUBGROUP})
-#: Each says half of something.
-_PAIRS = ((SEGMENT_SIZE, SEGMENT_TOPOLOGY), (SUBGROUP_SEGMENT_SIZE, SUBGROUP_SEGMENT_TOPOLOGY))
+#: Each says half of something, and which says the other half.
+_OTHER_HALF = {
+    SEGMENT_SIZE: SEGMENT_TOPOLOGY,
+    SUBGROUP_SEGMENT_SIZE: SUBGROUP_SEGMENT_TOPOLOGY,
+    SEGMENT_TOPOLOGY: SEGMENT_SIZE,
+    SUBGROUP_SEGMENT_TOPOLOGY: SUBGROUP_SEGMENT_SIZE,
+}
 #: Ids that stand on pods with a device of their own.
 _IDS = tuple(one.key for one in KEYS if one.value is Value.GROUPS)
+#: Most pods have none of these.
+_MORE = frozenset((*_OTHER_HALF, *_IDS))
 
 
 def holds(pod: Pod) -> Iterator[Hold]:
@@ -37,7 +44,13 @@ def holds(pod: Pod) -> Iterator[Hold]:
         for key in _OF_GANGS:
             if key in annotations:
                 yield Hold(annotation(key), f"means nothing without {GANG}")
-    for one, other in (*_PAIRS, *(pair[::-1] for pair in _PAIRS)):
+    if not _MORE.isdisjoint(annotations):
+        yield from _rarer(annotations)
+
+
+def _rarer(annotations: Mapping[str, str]) -> Iterator[Hold]:
+    """Yield what is wrong with keys that most pods do not have."""
+    for one, other in _OTHER_HALF.items():
         if one in annotations and other not in annotations:
             yield Hold(annotation(one), f"means nothing without {other}")
     for key in _IDS:
