@@ -47,7 +47,7 @@ def test_the_report_as_json_holds_the_seed_and_every_number_and_repeats_exactly(
     assert list(found) == [
         "scenario", "policy", "seed", "end", "cycles", "interrupted", "nodes", "gangs", "started", "finished", "lost",
         "interruptions", "evictions", "never_started", "waiting", "makespan", "device", "cpu", "fragmentation",
-        "held_over_time", "working_over_time", "queues", "users", "job_times",
+        "held_over_time", "working_over_time", "queues", "users", "splits", "job_times",
     ]  # fmt: skip
     assert (found["seed"], found["policy"], found["started"]) == (3, "pod-by-pod", 2)
 
@@ -98,8 +98,8 @@ def test_a_directory_of_manifests_is_simulated_and_what_is_bad_in_it_is_told(
         (
             ["wrong.scenario"],
             (
-                "wrong.scenario:2: found 'nod', allowed are node, queue, budget, gang, pod, network, fail, scale; "
-                "did you mean node?"
+                "wrong.scenario:2: found 'nod', allowed are node, queue, budget, gang, pod, network, fail, relabel, "
+                "scale; did you mean node?"
             ),
         ),
         (

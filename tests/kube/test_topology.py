@@ -8,7 +8,7 @@ import pytest
 
 from phalanx.kube.local.control_plane import ControlPlane
 from phalanx.kube.local.nodes import node_manifest
-from phalanx.testing.objects import Manifest, create_all, delete_all, pod_manifest
+from phalanx.testing.objects import Manifest, create_all, delete_all, list_all, pod_manifest
 from phalanx.testing.running import Scheduler, condition, eventually, places, schedulers
 
 pytestmark = pytest.mark.slow
@@ -92,3 +92,31 @@ def test_a_gang_that_no_rack_holds_is_told_so_and_the_next_one_runs(
     assert told.startswith(("4 needed in one rack: rack a/x has room for 3 of 4", "4 needed in one rack: rack a/y"))
     assert len(racks(plane, "small")) == 1
     assert places(plane, "wide") == {}
+
+
+def test_a_gang_that_relabelling_splits_goes_on_and_is_told_and_the_next_plan_uses_the_new_tree(
+    plane: ControlPlane, start: Callable[..., Scheduler]
+) -> None:
+    """The event names what it requires and where it is; after a restart it is told again, and then no more."""
+    scheduler = start("--no-leader-election")
+    create_all(plane.kubeconfig, pods("train", 2, 2, RACK))
+    eventually("the training runs", lambda: len(places(plane, "train")) == 2, scheduler.log)
+    before = places(plane, "train")
+    moved = sorted(before.values())[1]
+    plane.kubectl("label", "node", moved, "topology.kubernetes.io/rack=z", "--overwrite")
+
+    def told() -> list[str]:
+        found = list_all(plane.kubeconfig, "/apis/events.k8s.io/v1/namespaces/default/events")
+        return [one["note"] for one in found if one["reason"] == "TopologySplit"]
+
+    [said] = eventually("an event", told, scheduler.log)
+    assert said.startswith("default/train must be in one rack, and since the topology changed is in ")
+    assert "gang-split" in scheduler.log.read_text()
+    assert places(plane, "train") == before
+    # Of the others only racks with three nodes that still belong together hold it.
+    create_all(plane.kubeconfig, pods("next", 3, 3, RACK))
+    eventually("the next one runs", lambda: len(places(plane, "next")) == 3, scheduler.log)
+    assert moved[:2] not in racks(plane, "next")
+    assert len(racks(plane, "next")) == 1
+    plane.kubectl("label", "node", moved, f"topology.kubernetes.io/rack={moved[1]}", "--overwrite")
+    eventually("it is together again", lambda: "gang-together" in scheduler.log.read_text(), scheduler.log)

@@ -87,3 +87,24 @@ def test_a_mistake_names_its_line_and_its_word(text: str, said: str) -> None:
         read_scenario(f"node n gpu=8\n{text}", "test")
     assert said in str(raised.value)
     assert str(raised.value).startswith("test:")
+
+
+def test_whoever_relabelling_splits_goes_on_and_is_in_the_report_and_the_next_gang_uses_the_new_tree() -> None:
+    gangs = """
+        gang old   members=2 gpu=8 runtime=4h topology-required=rack
+        gang new   members=2 gpu=8 runtime=1h topology-required=rack created=2h
+        gang plain members=1 gpu=1 runtime=1h created=3h
+        node c1 gpu=8 label:topology.kubernetes.io/rack=c
+        relabel a2 at=1h label:topology.kubernetes.io/rack=c
+        relabel b2 at=1h label:topology.kubernetes.io/rack=
+    """
+    simulator = Simulator(timeline(read_scenario(f"{RACKS}\n{gangs}", "test")), load_policy("default"))
+    bound = [step for moment in simulator.run() if moment.plan for step in moment.plan.binds]
+    where: dict[str, set[str]] = {}
+    for step in bound:
+        where.setdefault(step.gang.rpartition("/")[2], set()).add(step.node)
+    assert where["old"] == {"a1", "a2"}
+    found = report(simulator)
+    text = "default/old must be in one rack, and since the topology changed is in a, c"
+    assert [(one.at, one.what) for one in found.splits] == [(3600.0, text)]
+    assert where["new"] == {"a2", "c1"}, "it waits for the old one: no rack has two free nodes any more"

@@ -179,7 +179,10 @@ def test_chance_is_drawn_by_seed_and_another_gang_changes_nothing_for_this_one()
     [
         (
             "nod n1",
-            "1: found 'nod', allowed are node, queue, budget, gang, pod, network, fail, scale; did you mean node?",
+            (
+                "1: found 'nod', allowed are node, queue, budget, gang, pod, network, fail, relabel, scale; "
+                "did you mean node?"
+            ),
         ),
         ("\n\nnode", "3: node: the name is missing: node NAME"),
         ("node gpu=8", "1: node: the name is missing: node NAME gpu=8"),

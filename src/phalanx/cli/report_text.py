@@ -38,6 +38,7 @@ def report_text(scenario: str, found: Report) -> str:
     ]
     if found.job_times is not None:
         lines.append(_row("job times", _job_times(found.job_times)))
+    lines += [_row("split", f"at {written(one.at)}: {safe(one.what)}") for one in found.splits[:_REASONS_MAX]]
     if found.evictions:
         lines.append(_row("evictions", f"{counted(found.evictions, 'pod')}, for others or because a gang was broken"))
     if found.interruptions:

@@ -29,6 +29,7 @@ from phalanx.kube.reserving.keeper import Keeper
 from phalanx.kube.reserving.pods import Reserving
 from phalanx.kube.reserving.sharing import SharedDevices
 from phalanx.kube.set_aside import SetAside
+from phalanx.kube.splits import Splits
 from phalanx.kube.standing import Standing
 from phalanx.kube.start import keep_all
 from phalanx.kube.telling import Telling
@@ -113,6 +114,7 @@ class Scheduler:
         #: statuses hold is read before the next decision.
         self._forgetful = True
         self._aside = SetAside(self.world, log)
+        self._splits = Splits(self.world, events, log, lambda: self.loop.policy.levels)
         self.reflectors = [
             Reflector(client, kind, self.feed, log, self._wake.set, self.standing) for kind in self.feed.kinds
         ]
@@ -250,6 +252,7 @@ class Scheduler:
     def cycle(self) -> None:
         """Decide once, if that is due, and hand over."""
         self._aside.tell()
+        self._splits.tell()
         try:
             plan = decided(self.loop, self.clock, self.metrics, self.log)
         except Violation as violation:

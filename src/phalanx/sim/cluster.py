@@ -4,23 +4,21 @@ A gang works only while enough of its members run. Members of a gang that is not
 do nothing, as a training job does that waits for its last peer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from phalanx.model.events import NodeSeen, TaskGone, TaskSeen
 from phalanx.model.node import Node
 from phalanx.model.outcome import Bound, Result
 from phalanx.model.plan import Evict, Plan
 from phalanx.model.task import State, Task
-from phalanx.model.tree import Level
 from phalanx.model.usage import ByUser
 from phalanx.sim.agenda import Agenda
 from phalanx.sim.life import Life, enough, life_key
 from phalanx.sim.meter import Meter
+from phalanx.sim.places import Places
 from phalanx.sim.queue_meter import QueueMeter
-from phalanx.sim.timeline import Arrive, Fail, Planned, Return, Scale, Timeline, Withdraw
+from phalanx.sim.timeline import Arrive, Fail, Planned, Relabel, Return, Scale, Timeline, Withdraw
 from phalanx.sim.user_report import user_key
 from phalanx.world.views import task_of, tasks_of, tasks_on
 from phalanx.world.world import World
@@ -62,9 +60,7 @@ class Cluster:
         #: The same of users inside queues; nothing where the policy does not look at them.
         self.users = QueueMeter(self.meter.device)
         self._by_user = by_user
-        self._network, self._talks = timeline.network, timeline.talks
-        #: The levels by which domains are told apart; None: the usual ones.
-        self.levels: tuple[Level, ...] | None = None
+        self.places = Places(world, timeline)
         self._agenda = agenda
         self._runtimes = timeline.runtimes
         self._nodes = {node.name: node for node in timeline.nodes}
@@ -74,11 +70,6 @@ class Cluster:
         self._touched: dict[str, None] = {}
         for event in (*map(NodeSeen, timeline.nodes), *timeline.others):
             world.apply(event)
-
-    @property
-    def networked(self) -> bool:
-        """Tell whether it is described how fast gangs talk."""
-        return self._network is not None
 
     def apply(self, happening: Happening, now: float) -> bool:
         """Let something happen; tell whether anything changed by it."""
@@ -93,6 +84,8 @@ class Cluster:
                 changed = self._fail(node, now)
             case Return(node):
                 changed = self._return(node)
+            case Relabel(node, labels):
+                changed = self._relabel(node, labels, now)
             case End(life, attempt):
                 changed = self._end(life, attempt, now)
             case Leave(uid):
@@ -229,17 +222,8 @@ class Cluster:
             return
         life.started = now if life.started is None else life.started
         if life.runtime is not None:
-            life.stretch = self._stretch(life, running)
+            life.stretch = self.places.stretch(life.name, running)
             self._agenda.put(now + life.runtime * life.stretch, End(key, life.attempt))
-
-    def _stretch(self, life: Life, running: Sequence[Task]) -> float:
-        """Return how many times as long the work takes where its members are, as where they talk fastest."""
-        talks = self._talks.get(life.name)
-        if self._network is None or talks is None:
-            return 1.0
-        table = self.world.node_table()
-        rows = np.array([table.row[task.node or ""] for task in running], np.int64)
-        return self._network.stretch(talks, table.tree(self.levels), rows)
 
     def _end(self, key: str, attempt: int, now: float) -> bool:
         """All members of a gang finish. They are deleted at once, as by a time to live of zero."""
@@ -291,6 +275,15 @@ class Cluster:
         if self._down[name]:
             return False
         self._set_node(self._nodes[name])
+        return True
+
+    def _relabel(self, name: str, labels: Mapping[str, str], now: float) -> bool:
+        """Change labels of a node, and note which gangs are split by it."""
+        old = self._nodes[name]
+        kept = {key: value for key, value in {**old.labels, **labels}.items() if value}
+        self._nodes[name] = replace(old, labels=kept)
+        self._set_node(replace(self._nodes[name], ready=not self._down.get(name) and old.ready))
+        self.places.relabelled(now)
         return True
 
     def _set_node(self, node: Node) -> None:

@@ -146,6 +146,16 @@ class FailLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RelabelLine:
+    """A node whose labels change; an empty value takes one away."""
+
+    line: int
+    name: str
+    at: float
+    label: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScaleLine:
     """A gang that gets another number of members, and perhaps another minimum."""
 
@@ -169,6 +179,7 @@ class Scenario:
     pods: list[PodLine] = field(default_factory=list[PodLine])
     networks: list[NetworkLine] = field(default_factory=list[NetworkLine])
     failures: list[FailLine] = field(default_factory=list[FailLine])
+    relabellings: list[RelabelLine] = field(default_factory=list[RelabelLine])
     scalings: list[ScaleLine] = field(default_factory=list[ScaleLine])
 
 

@@ -44,6 +44,14 @@ class NeverStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """A gang that was no longer in one domain as it must be, since nodes were relabelled."""
+
+    at: float
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """One run."""
 
@@ -78,6 +86,8 @@ class Report:
     queues: tuple[QueueRun, ...]
     #: Where the policy looks at users inside queues.
     users: tuple[UserRun, ...]
+    #: Gangs that relabelling split, and when.
+    splits: tuple[Split, ...] = ()
     #: Where a network is described.
     job_times: JobTimes | None = None
 
@@ -123,10 +133,11 @@ def report(simulator: Simulator, *, interrupted: bool = False, points: int = POI
         working_over_time=_over_time(times, end, columns["device_working"], columns["device_capacity"], points),
         queues=queue_reports(simulator.cluster.queues, lives, end, points),
         users=user_reports(simulator.cluster.users, lives, end),
+        splits=tuple(Split(at, what) for what, at in simulator.cluster.places.splits.items()),
         job_times=job_times(
             [(life.runtime, life.stretch) for life in lives if life.started is not None and life.runtime is not None]
         )
-        if simulator.cluster.networked
+        if simulator.cluster.places.networked
         else None,
     )
 

@@ -19,6 +19,7 @@ from phalanx.sim.lines import (
     NodeLine,
     PodLine,
     QueueLine,
+    RelabelLine,
     ScaleLine,
     Scenario,
     ScenarioError,
@@ -62,7 +63,7 @@ def _read_line(scenario: Scenario, number: int, parts: list[str]) -> None:
         plain: dict[str, tuple[list[Any], Any]] = {
             "node": (scenario.nodes, NodeLine), "queue": (scenario.queues, QueueLine),
             "budget": (scenario.budgets, BudgetLine), "network": (scenario.networks, NetworkLine),
-            "scale": (scenario.scalings, ScaleLine),
+            "scale": (scenario.scalings, ScaleLine), "relabel": (scenario.relabellings, RelabelLine),
         }  # fmt: skip
         match kind:
             case "fail":
@@ -209,9 +210,10 @@ def _across(scenario: Scenario) -> Iterator[tuple[int, str]]:
     if len(scenario.networks) > 1:
         yield scenario.networks[1].line, f"network {scenario.networks[1].name}: found another one, allowed is one"
     yield from _across_talk(scenario)
-    for failure in scenario.failures:
-        if failure.name not in nodes:
-            yield failure.line, f"fail {failure.name}: no node has this name{_meant(failure.name, nodes)}"
+    for kind, lines in (("fail", scenario.failures), ("relabel", scenario.relabellings)):
+        for one in lines:
+            if one.name not in nodes:
+                yield one.line, f"{kind} {one.name}: no node has this name{_meant(one.name, nodes)}"
     for scaling in scenario.scalings:
         if (scaling.namespace, scaling.name, scaling.subgroup) not in groups:
             what = f"subgroup {scaling.subgroup} of a gang" if scaling.subgroup else "gang without subgroups"

@@ -44,7 +44,7 @@ class Simulator:
         self._loop = Loop(self.world, policy)
         self._agenda = Agenda[Happening]()
         self.cluster = Cluster(self.world, self._agenda, timeline, policy.by_user)
-        self.cluster.levels = policy.levels
+        self.cluster.places.levels = policy.levels
         self._interval = interval
         self._next_cycle = 0.0
         self._wake_at = FOREVER

@@ -54,7 +54,15 @@ class Return:
     node: str
 
 
-Planned = Arrive | Scale | Withdraw | Fail | Return
+@dataclass(frozen=True, slots=True)
+class Relabel:
+    """The labels of a node change; an empty value takes one away."""
+
+    node: str
+    labels: Mapping[str, str]
+
+
+Planned = Arrive | Scale | Withdraw | Fail | Return | Relabel
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,7 @@ def timeline(scenario: Scenario, seed: int = 0, schedulers: Sequence[str] = ("ph
         happenings.append((failure.at, Fail(failure.name)))
         if failure.lasts is not None:
             happenings.append((failure.at + failure.lasts, Return(failure.name)))
+    happenings += [(one.at, Relabel(one.name, one.label)) for one in scenario.relabellings]
     nodes = tuple(_node(scenario, line) for line in scenario.nodes)
     others: list[Event] = [_queue(scenario, line) for line in scenario.queues]
     others += [_budget(scenario, line) for line in scenario.budgets]

@@ -148,6 +148,7 @@ VALUES: Mapping[str, Mapping[str, Reader]] = {
     "pod": _POD,
     "network": {"speeds": network.speeds},
     "fail": {"at": seconds, "for": seconds},
+    "relabel": {"at": seconds},
     "scale": {"members": count(1), "minimum": count(1), "subgroup": name, "namespace": name, "at": seconds},
 }
 #: Words that stand alone.
@@ -157,6 +158,7 @@ PREFIXES: Mapping[str, tuple[str, ...]] = {
     "node": ("label:", "taint:"),
     "queue": ("quota:", "limit:", "weight:"),
     "budget": ("label:",),
+    "relabel": ("label:",),
     "gang": ("label:", "select:", "tolerate:"),
     "pod": ("label:", "select:", "tolerate:"),
 }
@@ -167,6 +169,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "network": ("speeds",),
     "gang": ("members",),
     "fail": ("at",),
+    "relabel": ("at",),
     "scale": ("members", "at"),
 }
 

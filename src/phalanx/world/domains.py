@@ -27,6 +27,8 @@ class DomainObjects:
         #: The labels with which nodes were last looked at; nobody looks where nothing chooses by them.
         self._looked: dict[str, Mapping[str, str]] = {}
         self._stale = False
+        #: How often an object changed, or the labels of a node that was known.
+        self.changes = 0
 
     def apply(self, event: DomainSeen | DomainGone) -> bool:
         """Take in what an object says, or that it is gone; tell whether it says something else than before."""
@@ -39,12 +41,14 @@ class DomainObjects:
         self.drop(event.object)
         (self._flat if event.tier is None else self._tiered)[event.object] = event
         self._stale = True
+        self.changes += 1
         return True
 
     def drop(self, name: Reference) -> bool:
         """Forget an object; tell whether it was there."""
         there = self._flat.pop(name, None) or self._tiered.pop(name, None)
         self._stale = self._stale or there is not None
+        self.changes += there is not None
         return there is not None
 
     @property

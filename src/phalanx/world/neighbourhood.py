@@ -81,6 +81,17 @@ def neighbourhood(world: World, levels: tuple[Level, ...] | None) -> Neighbourho
     return Neighbourhood(world, world.node_table(), levels)
 
 
+def split_gangs(world: World, levels: tuple[Level, ...] | None) -> dict[str, str]:
+    """Return what to say of each gang that runs in several domains against what it requires, by its key."""
+    around, found = neighbourhood(world, levels), dict[str, str]()
+    for key, members in sorted(members_with_places(world.tasks.values()).items()):
+        gang = world.gang_of(members[0]) if len(members) > 1 else None
+        said = around.split(gang, members) if gang is not None else None
+        if said is not None:
+            found[key] = said
+    return found
+
+
 def members_with_places(tasks: Iterable[Task]) -> dict[str, list[Task]]:
     """Return the tasks of ours that are on nodes or on their way there, by the key of their gang."""
     found: dict[str, list[Task]] = {}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from phalanx.model.events import DevicesGone, DevicesSeen, NodeSeen, Refused
 from phalanx.model.node import Node
+from phalanx.world.domains import DomainObjects
 from phalanx.world.hardware import Hardware
 from phalanx.world.indexes import subtract
 from phalanx.world.sharing import Sharings
@@ -13,9 +14,10 @@ from phalanx.world.sharing import Sharings
 class Nodes:
     """Takes nodes in, and yields the names of those that changed."""
 
-    def __init__(self, resources: Counter[str], sharings: Sharings) -> None:
+    def __init__(self, resources: Counter[str], sharings: Sharings, domains: DomainObjects) -> None:
         self.known: dict[str, Node] = {}
         self._resources, self._sharings, self._hardware = resources, sharings, Hardware()
+        self._domains = domains
 
     def apply(self, event: NodeSeen | DevicesSeen | DevicesGone | Refused) -> Iterator[str]:
         """Take in a node, or what says something of its devices."""
@@ -25,6 +27,7 @@ class Nodes:
                 continue
             if old is not None:
                 subtract(self._resources, old.allocatable)
+                self._domains.changes += old.labels != node.labels
             self._sharings.see(old, node)
             self.known[node.name] = node
             self._resources.update(node.allocatable.keys())

@@ -56,6 +56,11 @@ def left_out(world: World) -> tuple[Refused, ...]:
     return world.said.domains.mistakes
 
 
+def topology_changes(world: World) -> int:
+    """Return a number that is another one whenever nodes that were known may be in other domains."""
+    return world.said.domains.changes
+
+
 def referring_to(world: World, owner: Reference) -> list[Task]:
     """Return our tasks that refer to an object, finished ones too, sorted by uid."""
     return [world.tasks[uid] for uid in sorted(world.links.referring.get(owner, {}))]

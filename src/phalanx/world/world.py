@@ -57,7 +57,7 @@ class World:
         self.said = said = Descriptions(self.tasks, links)
         self.namespaces, self.refused, self.groups = said.namespaces, said.refused, said.groups
         self.queues, self.budgets, self.sharings, self.users = Queues(), Budgets(), Sharings(), Users()
-        self._nodes = Nodes(self.resources, self.sharings)
+        self._nodes = Nodes(self.resources, self.sharings, said.domains)
         self.nodes = self._nodes.known
         self.volumes = Volumes(links.storage, self.refused)
         #: Places for those who were asked to leave and will be made again.
