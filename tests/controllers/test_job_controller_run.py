@@ -123,7 +123,7 @@ def test_jobs_run_are_answered_suspended_and_resumed_and_a_mistake_stops_only_it
     cluster.becomes("train", "Running")
     cluster.end("Succeeded", *cluster.names("train"))
     assert cluster.becomes("train", "Completed")["succeeded"] == 2
-    assert cluster.job("train")["status"].get("controlledResources") is None
+    eventually("it is cleared", lambda: not cluster.job("train")["status"].get("controlledResources"), cluster.log)
     cluster.make("wrong", task("worker", 1, dependsOn={"name": ["nobody"]}))
     cluster.make("right", task("worker", 1))
     cluster.becomes("right", "Running")

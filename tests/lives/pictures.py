@@ -146,3 +146,9 @@ def load(path: Path) -> dict[str, list[Picture]]:
         ]
         for name, rounds in found["lives"].items()
     }
+
+
+def renamed(rounds: list[Picture], old: str, new: str) -> list[Picture]:
+    """Return what was seen of a Job as if it had another name: the name as a word, alone or before a dash."""
+    found: list[Picture] = json.loads(re.sub(rf"(?<![\w./-]){re.escape(old)}(?![\w/:=])", new, json.dumps(rounds)))
+    return found

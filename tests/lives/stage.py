@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -15,7 +15,9 @@ from tests.lives.scripts import Life
 BATCH, SCHEDULING, BUS = "batch.volcano.sh/v1alpha1", "scheduling.volcano.sh/v1beta1", "bus.volcano.sh/v1alpha1"
 MERGE = "application/merge-patch+json"
 #: How long nothing may change before everything counts as at rest, and how long that may take.
-CALM, PATIENCE = 2.5, 60.0
+CALM, PATIENCE = 2.5, 120.0
+#: The same while replicas are killed: the next one must have found out that it leads.
+DISTURBED = 8.0
 
 LISTS = {
     "pods": "/api/v1/pods", "services": "/api/v1/services", "configmaps": "/api/v1/configmaps",
@@ -30,8 +32,12 @@ _MOVING = ("pods", "services", "configmaps", "secrets", "claims", "rules", "grou
 class Stage:
     """Acts on the Jobs and looks at them."""
 
-    def __init__(self, client: Client, everyone: Iterable[Life]) -> None:
-        self._client = client
+    def __init__(
+        self, client: Client, everyone: Iterable[Life], disturb: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        """`disturb`: what befalls the controller in every round, before everything comes to rest."""
+        self._client, self._disturb = client, disturb
+        self._calm = CALM if disturb is None else DISTURBED
         self._lives = {life.name: life for life in everyone}
         self._closed: set[str] = set()
         #: Bodies of pods by what they look like, so that each is kept once.
@@ -49,6 +55,8 @@ class Stage:
             if not number:
                 for life in acting:
                     await self._make(life)
+            if self._disturb is not None:
+                await asyncio.gather(self._disturb(), self._keep_letting_in())
             await self._rest()
             seen = await self._look()
             for life in acting:
@@ -144,6 +152,11 @@ class Stage:
         }  # fmt: skip
         await self._post(f"/apis/{BUS}/namespaces/{life.name}/commands", body)
 
+    async def _keep_letting_in(self) -> None:
+        for _ in range(20):
+            await self._let_in()
+            await asyncio.sleep(0.2)
+
     async def _rest(self) -> None:
         """Let groups in until nothing changes any more."""
         start, last, since = time.monotonic(), "", time.monotonic()
@@ -153,7 +166,7 @@ class Stage:
             fresh = await self._versions()
             if fresh != last:
                 last, since = fresh, now
-            elif now - since > CALM and now > self._until and self._begun:
+            elif now - since > self._calm and now > self._until and self._begun:
                 return
             await asyncio.sleep(0.2)
 
