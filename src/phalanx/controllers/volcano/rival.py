@@ -65,7 +65,7 @@ class Rival:
             return
         if not reply.ok:
             # Without the right to read it nobody can know: Jobs are left alone.
-            if self.there is not False:
+            if self.there is not True:
                 self._log.say("jobs-of-volcano-left-alone", why=f"the lease {LEASE} cannot be read: {reply.message}")
             self._set(there=True)
             return
