@@ -3,8 +3,10 @@
 import pytest
 
 from phalanx.dialects.read import read
+from phalanx.kube.kinds import watched
 from phalanx.model.events import Refused, ServiceGone, ServiceSeen, TaskSeen
 from phalanx.model.task import Shape, Task
+from phalanx.policy.load import load_policy
 from phalanx.world.world import World
 
 WEB = ServiceSeen("default/web", {"app": "web"})
@@ -55,6 +57,14 @@ def test_a_service_that_changes_nothing_wakes_nobody() -> None:
     one.apply(WEB)
     one.apply(ServiceSeen("default/headless", None))
     assert one.due(1.0) is None
+
+
+def test_they_are_watched_for_a_policy_that_asks_and_for_no_other() -> None:
+    def kinds(preset: str) -> set[str]:
+        return {kind.kind for kind in watched(load_policy(preset).asks)}
+
+    assert kinds("pod-by-pod") - kinds("default") == {"Service"}
+    assert "Service" not in {kind.kind for kind in watched()}
 
 
 @pytest.mark.parametrize(

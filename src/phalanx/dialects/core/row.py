@@ -80,6 +80,8 @@ CORE = Dialect(
             versions=(Version("v1", services.Service, services.read_service),),
             gone=lambda service, _: ServiceGone(service.full_name),
             asked=True,
+            # Who may not see them has an honest decision all the same.
+            optional=True,
         ),
         *STORAGE,
     ),
