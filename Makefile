@@ -49,6 +49,9 @@ upgrade: $(VENV)/.dev         ## upgrade and rollback under load, many times
 properties: $(VENV)/.dev      ## nobody is evicted in vain, in RUNS=5000 random small clusters; tells how far it is
 	RUNS=$${RUNS:-5000} $(BIN)/pytest -n 0 -s -q --timeout=0 tests/engine/test_nobody_leaves_in_vain.py $(PYTEST_ARGS)
 
+volcano: $(VENV)/.dev         ## who runs under Volcano's own scheduler and here, on CLUSTERS=50 random clusters: SEED=0, ARGS=--record
+	@$(BIN)/python -m tests.volcano_outcomes $(ARGS)
+
 differential: $(VENV)/.dev    ## the same verdicts as the real kube-scheduler: CLUSTERS=50 of each family, FAMILIES=a,b, SEED=0, ARGS=--record
 	@$(BIN)/python -m tests.differential $(ARGS)
 

@@ -14,18 +14,21 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "dialects" / "volcano"
 NODES = EXAMPLE / "nodes.yaml"
 
 
-def planned(capsys: pytest.CaptureFixture[str], *files: Path) -> tuple[dict[str, Any], str]:
+def planned(capsys: pytest.CaptureFixture[str], *files: Path, more: tuple[str, ...] = ()) -> tuple[dict[str, Any], str]:
     words = [word for file in files for word in ("-f", str(file))]
-    status = main(["plan", *words, "--scheduler-name", "volcano", "-o", "json"])
+    status = main(["plan", *words, "--scheduler-name", "volcano", "-o", "json", *more])
     printed = capsys.readouterr()
     assert status == 0, printed.err
     found: dict[str, Any] = json.loads(printed.out)
     return found, printed.err
 
 
-def steps(found: dict[str, Any]) -> list[str]:
-    forms = {"bind": "bind {pod} {node}", "wait": "wait {gang} {missing} {code}: {reason}"}
-    return [forms[step["step"]].format(**step) for step in found["cycles"][0]["steps"]]
+def steps(found: dict[str, Any], cycle: int = 1) -> list[str]:
+    forms = {
+        "bind": "bind {pod} {node}", "wait": "wait {gang} {missing} {code}: {reason}", "evict": "evict {pod} for {for}",
+        "nominate": "nominate {pod} {node}",
+    }  # fmt: skip
+    return [forms[step["step"]].format(**step) for step in found["cycles"][cycle - 1]["steps"]]
 
 
 @pytest.mark.parametrize(
@@ -36,6 +39,8 @@ def steps(found: dict[str, Any]) -> list[str]:
         ("mpi", [f"bind default/hello-mpi-mpiworker-{index} gpu-1" for index in range(2)]),
         ("tensorflow", [f"bind default/mnist-{name} gpu-1" for name in ("ps-0", "worker-0", "worker-1")]),
         ("ray", [f"bind default/ray-{name} gpu-1" for name in ("head-0", "worker-0", "worker-1")]),
+        ("depends-on", ["bind default/pipeline-prepare-0 gpu-1"]),
+        ("restarts", [f"bind default/careful-{name} gpu-1" for name in ("driver-0", "worker-0", "worker-1")]),
         ("elastic", [
             "bind default/elastic-worker-0 gpu-1", "bind default/elastic-worker-1 gpu-2",
             "wait default/elastic 2 full: 0/2 nodes: 2 short of nvidia.com/gpu (most free on one node: 1 of 4)",
@@ -62,6 +67,20 @@ def test_an_example_gets_the_plan_that_its_page_promises(
 ) -> None:
     found, err = planned(capsys, NODES, EXAMPLE / f"{name}.yaml")
     assert (steps(found), found["refused"], err) == (expected, [], "")
+
+
+def test_what_was_borrowed_comes_back_from_what_groups_have_beyond_their_minimums(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    more = ("--policy", str(EXAMPLE / "reclaim.yaml"), "--cycles", "2")
+    found, err = planned(capsys, NODES, EXAMPLE / "borrow.yaml", more=more)
+    assert (found["refused"], err) == ([], "")
+    nodes = {0: "gpu-1", 1: "gpu-2", 2: "gpu-1", 3: "gpu-2"}
+    assert steps(found) == [
+        *(f"evict default/{name} for default/serve" for name in ("sweep-b-3", "sweep-b-2", "sweep-a-3", "sweep-a-2")),
+        *(f"nominate default/serve-{number} {node}" for number, node in nodes.items()),
+    ]
+    assert steps(found, 2) == [f"bind default/serve-{number} {node}" for number, node in nodes.items()]
 
 
 def test_a_job_with_a_mistake_is_one_line_and_pods_of_its_template_name_their_task(

@@ -99,8 +99,9 @@ def run(
     reservation_runtime_class
         Their runtime class, where GPUs need one.
     volcano_jobs
-        Be the controller of Volcano's Jobs too: make their groups and pods and carry out their policies, as long as
-        Volcano's own controller is not there. It needs rights of its own: see docs/volcano.md.
+        Be the controller of Volcano's Jobs too: make their groups and pods, carry out their policies, open and close
+        its Queues by Commands, and make groups for pods that name none, as long as Volcano's own controller is not
+        there. It needs rights of its own: see docs/volcano.md.
     dry_run
         Watch and decide as always, print each plan that says something new, and write nothing: no bind, no event, no
         lease. It needs no right but to read.
@@ -141,10 +142,14 @@ def run(
 
 
 def _jobs(scheduler: "Scheduler") -> "Iterable[Work]":
-    """Return the controller of Volcano's Jobs."""
-    from phalanx.controllers.volcano.controller import Controller  # noqa: PLC0415 (few have use for it)
+    """Return the controllers of Volcano's Jobs, of its Queues, and of groups for pods that have none."""
+    # Few have use for them.
+    from phalanx.controllers.volcano.controller import Controller  # noqa: PLC0415
+    from phalanx.controllers.volcano.plain_groups import PlainGroups  # noqa: PLC0415
+    from phalanx.controllers.volcano.queues import Queues  # noqa: PLC0415
 
-    return (Controller(scheduler),)
+    jobs = Controller(scheduler)
+    return (jobs, Queues(scheduler, jobs.rival), PlainGroups(scheduler, jobs.rival))
 
 
 def _printer() -> "Tell":

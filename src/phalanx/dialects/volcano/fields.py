@@ -29,7 +29,7 @@ annotation scheduling.volcano.sh/group-name | honoured | the same, where the fir
 annotation or label volcano.sh/task-spec | honoured | its task, for `minTaskMember`
 annotation scheduling.volcano.sh/queue-name | honoured | its queue, unless it is in a PodGroup, which says it
 annotation or label volcano.sh/preemptable | honoured | `false`: it is not evicted for others, nor is the rest of its gang. In no gang it protects the pod alone
-annotation scheduling.volcano.sh/group-min-member | honoured | of a pod with `schedulerName: volcano` in no PodGroup: how many of its owner's pods start together; else 1. Volcano reads it on the owner; here it belongs on the pods
+annotation scheduling.volcano.sh/group-min-member | honoured | of a pod with `schedulerName: volcano` in no PodGroup: how many of its owner's pods start together; else 1. With `--volcano-jobs` it is read on the owner too, as Volcano does; otherwise it belongs on the pods
 annotation scheduling.volcano.sh/group-min-resources | ignored | what pods ask for is known from the pods
 annotation volcano.sh/task-index, job-name, job-namespace, job-version, job-retry-count, template-uid, queue-name | ignored | for Volcano's controllers, which write them
 annotation volcano.sh/network-topology-mode, network-topology-highest-tier | ignored | Volcano's controller copies them into the PodGroup, where `hard` holds
@@ -87,7 +87,7 @@ spec.extendClusters[].name | ignored | for Volcano's multi-cluster
 spec.extendClusters[].weight | ignored | the same
 spec.extendClusters[].capacity | ignored | the same
 metadata.annotations[volcano.sh/hierarchy], [volcano.sh/hierarchy-weights] | ignored | the tree is that of `spec.parent`. What contradicts itself is refused
-status.state | honoured | `Closed`, `Closing` and `Unknown`: what runs goes on, nothing new starts, there and below. Absent, it is written: `Open`
+status.state | honoured | `Closed`, `Closing` and `Unknown`: what runs goes on, nothing new starts, there and below. Absent, it is written: `Open`. With `--volcano-jobs` Commands change it
 status.allocated | honoured | written: what its work has, with that of the queues below it
 status.pending | ignored | Volcano counts it in metrics alone
 status.running | ignored | the same
