@@ -32,6 +32,7 @@ class _Meta(msgspec.Struct, rename="camel"):
     uid: str = ""
     namespace: str = ""
     annotations: dict[str, str] | None = None
+    creation_timestamp: str = ""
 
 
 class _Spec(msgspec.Struct):
@@ -123,6 +124,7 @@ class Queues:
         """`rival`: whether Volcano's own controller is there; somebody else looks."""
         self._host, self._rival = host, rival
         self.books = Books()
+        self._said: dict[str, str] = {}
         self._reflectors = [
             Reflector(host.client, kind, self.books, host.log, lambda: None, host.standing)
             for kind in (QUEUES, COMMANDS)
@@ -146,27 +148,33 @@ class Queues:
         return self._rival.gone and self._host.may_write()
 
     async def _look(self) -> None:
-        for uid, command in list(self.books.commands.items()):
-            await self._obey(uid, command)
+        waiting = self.books.commands.items()
+        for uid, command in sorted(waiting, key=lambda one: (one[1].metadata.creation_timestamp, one[0])):
+            # In the order in which they were given: a later one must not be undone by an earlier one.
+            if not await self._obey(uid, command):
+                return
         while steps := list(following(self._by_name(), self._groups())):
             if not all([await self._carry_out(step) for step in steps]):
                 return
 
-    async def _obey(self, uid: str, command: _Command) -> None:
-        """Do what is asked, once: who deletes the Command has it."""
-        path = f"/apis/{COMMANDS.api_version}/namespaces/{command.metadata.namespace}/commands/{command.metadata.name}"
-        body = msgspec.json.encode({"preconditions": {"uid": uid}})
-        if not self._may_act():
-            return
-        reply = await self._host.client.request("DELETE", path, body=body)
-        if not reply.ok and reply.status not in {404, 409}:
-            self._host.log.say("command-not-taken", command=command.metadata.name, why=reply.message)
-            return
-        self.books.commands.pop(uid, None)
+    async def _obey(self, uid: str, command: _Command) -> bool:
+        """Do what is asked, and then delete the Command: done twice it is the same, and it is never lost."""
         target = command.target
         queue = self._by_name().get(target.name) if target is not None else None
-        if reply.ok and queue is not None and target is not None and target.uid in {"", queue.uid}:
-            await self._carry_out(asked(queue, self._by_name(), self._groups(), command.action))
+        if queue is not None and target is not None and target.uid in {"", queue.uid}:
+            step = asked(queue, self._by_name(), self._groups(), command.action)
+            if not await self._carry_out(step) and not step.refusal:
+                return False
+        path = f"/apis/{COMMANDS.api_version}/namespaces/{command.metadata.namespace}/commands/{command.metadata.name}"
+        if not self._may_act():
+            return False
+        body = msgspec.json.encode({"preconditions": {"uid": uid}})
+        reply = await self._host.client.request("DELETE", path, body=body)
+        if not reply.ok and reply.status not in {404, 409}:
+            self._say(command.metadata.name, "command-not-deleted", reply.message)
+            return False
+        self.books.commands.pop(uid, None)
+        return True
 
     async def _carry_out(self, step: Step) -> bool:
         """Write one step; the mark first, so that a crash between the two leaves no queue closed for ever."""
@@ -193,8 +201,14 @@ class Queues:
         if reply.ok:
             self.books.put(QUEUES, msgspec.Raw(reply.body))
         elif reply.status not in {404, 409}:
-            self._host.log.say("queue-not-written", queue=step.queue.name, why=reply.message)
+            self._say(step.queue.name, "queue-not-written", reply.message)
         return reply.ok
+
+    def _say(self, name: str, what: str, why: str) -> None:
+        """Say what went wrong with an object once."""
+        if self._said.get(name) != why:
+            self._said[name] = why
+            self._host.log.say(what, object=name, why=why)
 
     def _by_name(self) -> dict[str, Seen]:
         return {one.name: one for one in sorted(self.books.queues.values(), key=lambda one: one.name)}
