@@ -22,7 +22,7 @@ def documented() -> set[tuple[str, str]]:
     for line in (PAGES / "workload-api.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) > 3 and re.fullmatch(r"1\.\d+", cells[1]):
-            (kind,) = re.findall(r"`(Workload|PodGroup)`", cells[3])
+            (kind,) = re.findall(r"`(Workload|PodGroup|CompositePodGroup)`", cells[3])
             found |= {(kind, version) for version in re.findall(r"v\d\w*", cells[2].replace(GROUP, ""))}
     return found
 
@@ -37,7 +37,7 @@ def test_the_page_names_the_versions_that_are_read() -> None:
 
 def test_every_version_that_is_read_is_watched_where_a_cluster_serves_it() -> None:
     paths = {path for kind in watched() for path in addresses(kind)}
-    plurals = {"Workload": "workloads", "PodGroup": "podgroups"}
+    plurals = {"Workload": "workloads", "PodGroup": "podgroups", "CompositePodGroup": "compositepodgroups"}
     assert {f"/apis/{GROUP}/{version}/{plurals[kind]}" for kind, version in documented()} <= paths
 
 

@@ -16,7 +16,6 @@ from phalanx.model.gang import Condition, Group
 from phalanx.model.reference import Reference
 
 API = "scheduling.k8s.io"
-LATER = "not honoured by this version"
 COUNT = "a whole number from 1 to 2147483647"
 
 WORKLOAD: dict[str, Any] = {
@@ -133,9 +132,9 @@ def test_a_topology_constraint_is_the_level_that_is_required(document: dict[str,
     assert found.hold is None
 
 
-def test_a_group_of_a_composite_group_is_held() -> None:
+def test_a_group_may_be_part_of_a_composite_one() -> None:
     found = group(changed(BETA, "spec.parentCompositePodGroupName", "all"))
-    assert found.hold == f"spec.parentCompositePodGroupName: {LATER}"
+    assert (found.hold, found.parent) == (None, Reference("CompositePodGroup", "ml/all"))
 
 
 @pytest.mark.parametrize("document", [WORKLOAD, ALPHA, BETA])

@@ -289,6 +289,7 @@ CLUSTER = {
     "list namespaces", "watch namespaces",
     "list workloads.scheduling.k8s.io", "watch workloads.scheduling.k8s.io",
     "list podgroups.scheduling.k8s.io", "watch podgroups.scheduling.k8s.io",
+    "list compositepodgroups.scheduling.k8s.io", "watch compositepodgroups.scheduling.k8s.io",
     "get queues.scheduling.phalanx.dev", "list queues.scheduling.phalanx.dev", "watch queues.scheduling.phalanx.dev",
     "get queues.scheduling.run.ai", "list queues.scheduling.run.ai", "watch queues.scheduling.run.ai",
     "get podgroups.scheduling.run.ai", "list podgroups.scheduling.run.ai", "watch podgroups.scheduling.run.ai",

@@ -121,6 +121,8 @@ class Membership:
     #: The group of that object, and which copy of the group.
     group: str | None = None
     replica: str | None = None
+    #: What the pod itself says, where its group is part of a larger one, of which the rest speaks.
+    base: "Membership | None" = None
     #: For messages alone: pods that refer to one group by different fields agree.
     fields: PodFields = field(default=PodFields(), compare=False)
 
@@ -168,6 +170,10 @@ class Group:
     groups: int | None = None
     #: Pods that are divided by their labels are in no other subgroup.
     divisions: tuple[Division, ...] = ()
+    #: Its members are groups, those that name it as `parent`; the field that does so is for messages alone.
+    composite: bool = False
+    parent: Reference | None = None
+    parent_field: str = field(default="", compare=False)
     #: Every pod must be in a leaf of the tree; otherwise who is in none counts to the minimum alone.
     all_in_leaves: bool = True
     #: The priority class that gives the priority, where `priority` is None. A class that is missing gives the value of

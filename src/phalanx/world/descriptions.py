@@ -27,6 +27,7 @@ from phalanx.model.gang import Gang
 from phalanx.model.reference import Reference
 from phalanx.model.task import Task
 from phalanx.model.tree import Level, level_of
+from phalanx.world.compositions import Compositions
 from phalanx.world.divisions import divided
 from phalanx.world.domains import DomainObjects
 from phalanx.world.gangs import THERE, assemble, gang_key
@@ -61,6 +62,8 @@ class Descriptions:
         self.services = Services()
         #: Objects that list the levels of a tree.
         self.topologies: dict[Reference, TopologySeen] = {}
+        #: Which of these groups are parts of larger ones.
+        self.compositions = Compositions(self.groups, links)
         self._tasks = tasks
         self._links = links
         self._changed: set[str] = set()
@@ -170,6 +173,8 @@ class Descriptions:
         """Return a gang and which queue it is in, by its object, its members, their namespace or by default."""
         first = unfinished[0]
         group, objection = look_up(unfinished, self.groups, self.refused, self.classes)
+        group = self.compositions.whole(first.membership.owner if first.membership else None, group)
+        objection = objection or (group.hold if group is not None else None)
         labels = self.namespaces.get(first.namespace, {})
         said = said_by(first, labels, group, self._annotations.get(first.namespace, {}))
         gang = assemble(key, unfinished, said.queue, group)
@@ -193,6 +198,8 @@ class Descriptions:
             self.groups[owner] = seen
         if old is None or seen is None or mistake is not None or old.groups != seen.groups:
             self._refer(owner)
+            if self.compositions.see(old, seen):
+                self._changed.update(self.compositions.gangs(self._tasks))
 
     def _set_class(self, name: str, seen: PriorityClassSeen | None) -> None:
         """Take in a priority class, or (None) that there is none of this name."""

@@ -209,7 +209,8 @@ class World:
     def compile(self, now: float) -> Snapshot:
         """Return a snapshot; only what changed since the last one is worked out again."""
         self._expire(now)
-        for task in chain.from_iterable(one.outdated(self.tasks) for one in (self.sharings, self.reservations)):
+        others = (self.sharings, self.reservations, self.said.compositions)
+        for task in chain.from_iterable(one.outdated(self.tasks) for one in others):
             self._set_task(task)
         snapshot = self._rows.snapshot(self, now)
         self._news = False
@@ -226,7 +227,7 @@ class World:
         return self._rows.gang(self, gang_key(task))
 
     def _set_task(self, task: Task) -> None:
-        task = self.reservations.sized(self.sharings.sized(task))
+        task = self.said.compositions.composed(self.reservations.sized(self.sharings.sized(task)))
         old = self.tasks.get(task.uid)
         if old == task:
             return

@@ -16,6 +16,7 @@ from phalanx.model.quantity import shown
 from phalanx.model.reference import Reference
 
 GROUP = "scheduling.k8s.io"
+COMPOSITE = "CompositePodGroup"
 #: The version in which Workloads have groups themselves, and no status.
 WITH_GROUPS = f"{GROUP}/v1alpha1"
 #: The versions with PodGroups, and the condition of their status that tells how their scheduling goes.
@@ -25,7 +26,7 @@ CONDITIONS = {
     f"{GROUP}/v1beta1": "PodGroupInitiallyScheduled",
 }
 
-_LATER = "not honoured by this version"
+_PARENT = "spec.parentCompositePodGroupName"
 _COUNT_ALLOWED = f"a whole number from 1 to {2**31 - 1}"
 
 
@@ -54,9 +55,6 @@ def read_group(group: api.PodGroup, api_version: str) -> GroupsSeen:
     """Return the group of a PodGroup, or raise the first mistake in it."""
     meta, spec = group.metadata, group.spec
     topology = _topology(spec.scheduling_constraints)
-    hold = _deletion(meta)
-    if spec.parent_composite_pod_group_name is not None:
-        hold = hold or f"spec.parentCompositePodGroupName: {_LATER}"
     found = Group(
         meta.name,
         _minimum(spec.scheduling_policy, "spec.schedulingPolicy"),
@@ -65,10 +63,54 @@ def read_group(group: api.PodGroup, api_version: str) -> GroupsSeen:
         priority_binds=api_version != f"{GROUP}/v1alpha2",
         disrupted_singly=_disrupted_singly(spec.disruption_mode, api_version),
         topology_required=topology,
-        hold=hold,
+        hold=_deletion(meta),
+        parent=_parent(spec.parent_composite_pod_group_name, meta),
+        parent_field=_PARENT,
     )
     seen = _seen("PodGroup", meta, api_version, (found,))
     return replace(seen, condition=_condition(group.status, CONDITIONS[api_version]))
+
+
+def read_composite(group: api.CompositePodGroup, api_version: str) -> GroupsSeen:
+    """Return the group of groups that a CompositePodGroup is, or raise the first mistake in it."""
+    meta, spec = group.metadata, group.spec
+    topology = _topology(spec.scheduling_constraints)
+    found = Group(
+        meta.name,
+        1,
+        priority=spec.priority,
+        disrupted_singly=_disrupted_singly(spec.disruption_mode, api_version),
+        topology_required=topology,
+        groups=_groups(spec.scheduling_policy),
+        all_in_leaves=False,
+        hold=_deletion(meta),
+        composite=True,
+        parent=_parent(spec.parent_composite_pod_group_name, meta),
+        parent_field=_PARENT,
+    )
+    return _seen(COMPOSITE, meta, api_version, (found,))
+
+
+def _parent(name: str | None, meta: objects.Versioned) -> Reference | None:
+    """Return the group that a group is part of."""
+    if name is None:
+        return None
+    check_name(name, _PARENT)
+    return Reference(COMPOSITE, f"{meta.namespace or 'default'}/{name}")
+
+
+def _groups(policy: api.CompositePolicy | None) -> int:
+    """Return how many groups must start together; a basic one asks for none."""
+    given, path = policy or api.CompositePolicy(), "spec.schedulingPolicy"
+    if (given.basic is None) == (given.gang is None):
+        found = "neither" if given.basic is None else "both"
+        raise FieldError(path, f"found {found}, allowed is exactly one of basic, gang")
+    if given.gang is None:
+        return 0
+    count = given.gang.min_group_count
+    if count is None or count < 1:
+        raise FieldError(f"{path}.gang.minGroupCount", f"found {shown(count)}, allowed is {_COUNT_ALLOWED}")
+    return count
 
 
 def _seen(kind: str, meta: objects.Versioned, api_version: str, groups: tuple[Group, ...]) -> GroupsSeen:

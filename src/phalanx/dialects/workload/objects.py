@@ -70,6 +70,37 @@ class PodGroupSpec(Struct, gc=False, rename="camel"):
     parent_composite_pod_group_name: str | None = None
 
 
+class GroupsPolicy(Struct, gc=False, rename="camel"):
+    """All or nothing from so many groups on."""
+
+    min_group_count: objects.Int32 | None = None
+
+
+class CompositePolicy(Struct, gc=False):
+    """How the groups of a composite one are placed: exactly one of the two is set."""
+
+    basic: Any = None
+    gang: GroupsPolicy | None = None
+
+
+class CompositeSpec(Struct, gc=False, rename="camel"):
+    """What a CompositePodGroup says."""
+
+    scheduling_policy: CompositePolicy | None = None
+    scheduling_constraints: Constraints | None = None
+    disruption_mode: Any = None
+    priority_class_name: str | None = None
+    priority: objects.Int32 | None = None
+    parent_composite_pod_group_name: str | None = None
+
+
+class CompositePodGroup(Struct, gc=False):
+    """A group of groups."""
+
+    metadata: objects.Versioned
+    spec: CompositeSpec
+
+
 class Condition(Struct, gc=False, rename="camel"):
     """A condition in a PodGroup's status."""
 

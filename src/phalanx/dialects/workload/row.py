@@ -4,12 +4,22 @@ from functools import partial
 
 from phalanx.dialects.dialect import Dialect, Kind, Version
 from phalanx.dialects.workload import objects, pods
-from phalanx.dialects.workload.groups import CONDITIONS, GROUP, WITH_GROUPS, read_group, read_templates, read_workload
+from phalanx.dialects.workload.groups import (
+    COMPOSITE,
+    CONDITIONS,
+    GROUP,
+    WITH_GROUPS,
+    read_composite,
+    read_group,
+    read_templates,
+    read_workload,
+)
 from phalanx.dialects.workload.status import group_status
 from phalanx.model.events import GroupsGone
 
 #: Newest first. 1.36 fills in a priority only where a feature gate is on, later releases always.
 _PRIORITIES = {"v1beta1": 0, "v1alpha3": 0, "v1alpha2": None}
+_COMPOSITES = "v1alpha3"
 
 WORKLOADS = Kind(
     kind="Workload",
@@ -41,8 +51,25 @@ POD_GROUPS = Kind(
     prioritised=True,
     status=group_status,
 )
+COMPOSITES = Kind(
+    kind=COMPOSITE,
+    group=GROUP,
+    plural="compositepodgroups",
+    gone=GroupsGone,
+    awaited=True,
+    versions=(
+        Version(
+            _COMPOSITES,
+            objects.CompositePodGroup,
+            partial(read_composite, api_version=f"{GROUP}/{_COMPOSITES}"),
+            priority=0,
+        ),
+    ),
+    qualified=False,
+    prioritised=True,
+)
 assert {POD_GROUPS.api_version(one) for one in POD_GROUPS.versions} == CONDITIONS.keys()
 
 WORKLOAD = Dialect(
-    name="workload", kinds=(WORKLOADS, POD_GROUPS), membership=pods.membership, references=pods.references
+    name="workload", kinds=(WORKLOADS, POD_GROUPS, COMPOSITES), membership=pods.membership, references=pods.references
 )
