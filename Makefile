@@ -10,7 +10,7 @@ export UV_PROJECT_ENVIRONMENT := $(VENV)
 export UV_PYTHON_DOWNLOADS := never
 PYTEST_ARGS ?=
 
-.PHONY: demo test check bench bench-cluster bench-admission chaos upgrade cluster differential lives test-versions chart format clean
+.PHONY: demo test check bench bench-cluster bench-admission chaos upgrade cluster differential lives lives-fire test-versions chart format clean
 
 demo: $(VENV)/.run            ## three disasters of a pod-by-pod scheduler, and Phalanx avoiding each
 	@$(BIN)/phalanx demo
@@ -57,6 +57,9 @@ differential: $(VENV)/.dev    ## the same verdicts as the real kube-scheduler: C
 
 lives: $(VENV)/.dev           ## Volcano's Jobs through their lives under its own controller and ours, field by field: ARGS=--record, ARGS="NAME…"
 	@$(BIN)/python -m tests.lives $(ARGS)
+
+lives-fire: $(VENV)/.dev      ## the same Jobs while their controller is killed at any moment: COPIES=6 of each, SEED=…, ARGS="NAME…"
+	@$(BIN)/python -m tests.lives.fire $(ARGS)
 
 cluster: $(VENV)/.run         ## a real control plane, pretend GPU nodes and Phalanx until Ctrl-C: K8S=1.35|1.36|1.37
 	@$(BIN)/phalanx playground

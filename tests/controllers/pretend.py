@@ -39,6 +39,7 @@ class Pretend:
     #: A pod that was told to go stays until `collect`.
     lingering: bool = False
     open: bool = True
+    lets_in: frozenset[str] = frozenset()
     now: float = START
     pods: dict[str, Pod] = field(default_factory=dict)
     gone: tuple[Pod, ...] = ()
@@ -81,7 +82,9 @@ class Pretend:
         """Let the controller work until there is nothing to do; return how the Job is then."""
         sure = False
         for _ in range(400):
-            view = View(self.document, dict(self.pods), self.group, tuple(self.commands.values()), {}, self.gone)
+            view = View(
+                self.document, dict(self.pods), self.group, tuple(self.commands.values()), {}, self.gone, self.lets_in
+            )
             step = decide(view, self.memory, self.now, sure=sure)
             sure = step.look
             if step.look:
@@ -120,8 +123,10 @@ class Pretend:
                 self._create(write.object)
             case steps.ChangeGroup():
                 assert self.group is not None
-                spec = {**self.group.spec, **write.patch["spec"]}
-                self.group = replace(self.group, spec={key: value for key, value in spec.items() if value is not None})
+                spec = {**self.group.spec, **write.patch.get("spec", {})}
+                spec = {key: value for key, value in spec.items() if value is not None}
+                phase = write.patch.get("status", {}).get("phase", self.group.phase)
+                self.group = replace(self.group, spec=spec, phase=phase)
             case steps.DeletePod():
                 self._leave(write.pod, marked=write.mark or write.pod.marked)
             case steps.DeleteGroup():

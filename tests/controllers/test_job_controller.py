@@ -26,6 +26,14 @@ def test_no_pod_is_made_before_the_group_is_let_in_and_the_job_runs_and_complete
     assert job.phases == ["Pending", "Running", "Completed"]
 
 
+def test_the_group_of_a_job_for_our_own_scheduler_is_let_in_by_its_controller() -> None:
+    """Where we do not schedule for Volcano's name nobody writes to groups without pods."""
+    job = Pretend({"tasks": [task("a", 1)], "schedulerName": "phalanx"}, open=False, lets_in=frozenset({"phalanx"}))
+    assert job.rest() == "Pending pending=1"
+    theirs = Pretend({"tasks": [task("a", 1)]}, open=False, lets_in=frozenset({"phalanx"}))
+    assert theirs.rest() == "Pending"
+
+
 def test_a_job_of_which_too_few_pods_succeed_fails_and_says_so() -> None:
     job = Pretend({"tasks": [task("worker", 2)]})
     job.rest()

@@ -31,15 +31,16 @@ def differences(
     for job, rounds in theirs.items():
         assert len(ours[job]) == len(rounds), job
         for number, (before, after) in enumerate(zip(rounds, ours[job], strict=True)):
-            over = {_phase(job, one) for one in (before, after)} <= _OVER
+            over = {_phase(one) for one in (before, after)} <= _OVER
             last = number == len(rounds) - 1
             for path, one, other in _walk((), before, after):
                 found = Difference(job, number, path, one, other)
                 yield found, _explained(found, over=over, last=last)
 
 
-def _phase(job: str, picture: Picture) -> str:
-    return str(picture.get("jobs", {}).get(job, {}).get("phase", "Completed"))
+def _phase(picture: Picture) -> str:
+    found: dict[str, Any] = next(iter(picture.get("jobs", {}).values()), {})
+    return str(found.get("phase", "Completed"))
 
 
 def _walk(path: tuple[str, ...], one: Any, other: Any) -> Iterator[tuple[tuple[str, ...], Any, Any]]:

@@ -23,12 +23,12 @@ from phalanx.testing.running import Scheduler
 from tests.kube.volcano_modules import module
 from tests.lives.__main__ import RECORDED, VOLCANO, prepare
 from tests.lives.compare import Difference, differences
-from tests.lives.pictures import Picture, load, renamed
+from tests.lives.pictures import Picture, load, moved
 from tests.lives.scripts import Life, lives
 from tests.lives.stage import Stage
 
 REPLICAS = ("first", "second")
-LEASE = ("--lease-duration=3", "--renew-deadline=2", "--retry-period=0.5", "--lease-namespace=kube-system")
+LEASE = ("--lease-duration=3", "--renew-deadline=2", "--retry-period=0.5")
 #: For so long replicas are killed in each round.
 SECONDS = 4.0
 
@@ -36,14 +36,14 @@ SECONDS = 4.0
 class Fire:
     """Two replicas, one of which is killed every moment and started again."""
 
-    def __init__(self, kubeconfig: Path, folder: Path, chance: random.Random) -> None:
-        self._kubeconfig, self._folder, self._chance = kubeconfig, folder, chance
+    def __init__(self, kubeconfig: Path, folder: Path, chance: random.Random, seconds: float) -> None:
+        self._kubeconfig, self._folder, self._chance, self._seconds = kubeconfig, folder, chance, seconds
         self.kills = 0
         self._running = {name: self._start(name) for name in REPLICAS}
 
     async def disturb(self) -> None:
         """Kill one after the other for a while."""
-        until = time.monotonic() + SECONDS
+        until = time.monotonic() + self._seconds
         while time.monotonic() < until:
             await asyncio.sleep(self._chance.uniform(0.2, 2.0))
             name = self._chance.choice(REPLICAS)
@@ -61,13 +61,13 @@ class Fire:
         return Scheduler(self._kubeconfig, log, "--volcano-jobs", *LEASE)
 
 
-def play(chosen: Sequence[Life], seed: int) -> tuple[dict[str, list[Picture]], int]:
+def play(chosen: Sequence[Life], seed: int, seconds: float = SECONDS) -> tuple[dict[str, list[Picture]], int]:
     """Let the Jobs live under fire; return what was seen after each round, and how many kills there were."""
     folder = Path(tempfile.mkdtemp(prefix="fire-"))
     with ControlPlane() as plane:
         prepare(plane, module(f"{VOLCANO.module}@{VOLCANO.version}") / "config/crd/volcano/bases")
         kubeconfig = grant(plane, Values(volcano_jobs=True))
-        fire = Fire(kubeconfig, folder, random.Random(seed))  # noqa: S311 (chance, not secrecy)
+        fire = Fire(kubeconfig, folder, random.Random(seed), seconds)  # noqa: S311 (chance, not secrecy)
         try:
             seen = asyncio.run(_play(plane, chosen, fire))
         finally:
@@ -85,7 +85,7 @@ async def _play(plane: ControlPlane, chosen: Sequence[Life], fire: Fire) -> dict
 def wrong(seen: dict[str, list[Picture]], chosen: Sequence[Life]) -> list[Difference]:
     """Return what nobody can explain. Events of a process that was killed may be lost, and a delay began anew."""
     recorded = load(RECORDED)
-    theirs = {life.name: renamed(recorded[life.was], life.was, life.name) for life in chosen}
+    theirs = {life.place: moved(recorded[life.name], life.place) for life in chosen}
     return [
         found
         for found, why in differences(theirs, seen)
@@ -99,7 +99,7 @@ def main() -> int:
     copies = range(int(os.environ.get("COPIES") or 6))
     names = sys.argv[1:]
     chosen = [
-        replace(life, name=f"{life.name}-x{number}", copy_of=life.name)
+        replace(life, namespace=f"{life.name}-{number}")
         for life in lives() for number in copies if not names or life.name in names
     ]  # fmt: skip
     print(f"SEED={seed}: {len(chosen)} Jobs", flush=True)  # noqa: T201 (the report)

@@ -36,7 +36,7 @@ def seen(kind: str, one: Manifest) -> Any:
         case "jobs":
             return _job(one)
         case "pods":
-            body = {**head, "spec": _pod_spec(one["spec"], one["metadata"]["namespace"])}
+            body = {**head, "spec": _pod_spec(one["spec"], meta["labels"]["volcano.sh/job-name"])}
         case "configmaps":
             body = {**head, "data": one.get("data") or {}}
         case "secrets":
@@ -148,7 +148,9 @@ def load(path: Path) -> dict[str, list[Picture]]:
     }
 
 
-def renamed(rounds: list[Picture], old: str, new: str) -> list[Picture]:
-    """Return what was seen of a Job as if it had another name: the name as a word, alone or before a dash."""
-    found: list[Picture] = json.loads(re.sub(rf"(?<![\w./-]){re.escape(old)}(?![\w/:=])", new, json.dumps(rounds)))
-    return found
+def moved(value: Any, namespace: str) -> Any:
+    """Return what was seen of a Job as if it were in another namespace."""
+    if isinstance(value, dict):
+        where = "volcano.sh/job-namespace"
+        return {key: namespace if key == where else moved(one, namespace) for key, one in value.items()}
+    return [moved(one, namespace) for one in value] if isinstance(value, list) else value

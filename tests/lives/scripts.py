@@ -23,13 +23,13 @@ class Life:
     labels: dict[str, str] = field(default_factory=dict)
     #: What is there before: claims that the Job names.
     claims: tuple[str, ...] = ()
-    #: The life of which it is a copy under another name.
-    copy_of: str = ""
+    #: The namespace; empty: one of its own name.
+    namespace: str = ""
 
     @property
-    def was(self) -> str:
-        """Return the name under which it was recorded."""
-        return self.copy_of or self.name
+    def place(self) -> str:
+        """Return the namespace."""
+        return self.namespace or self.name
 
 
 def task(name: str, replicas: int, **more: Any) -> Spec:

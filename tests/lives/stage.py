@@ -38,7 +38,7 @@ class Stage:
         """`disturb`: what befalls the controller in every round, before everything comes to rest."""
         self._client, self._disturb = client, disturb
         self._calm = CALM if disturb is None else DISTURBED
-        self._lives = {life.name: life for life in everyone}
+        self._lives = {life.place: life for life in everyone}
         self._closed: set[str] = set()
         #: Bodies of pods by what they look like, so that each is kept once.
         self.pictures: dict[str, list[Picture]] = {name: [] for name in self._lives}
@@ -60,7 +60,7 @@ class Stage:
             await self._rest()
             seen = await self._look()
             for life in acting:
-                self.pictures[life.name].append(seen[life.name])
+                self.pictures[life.place].append(seen[life.place])
         events = await self._list("events")
         for name, rounds in self.pictures.items():
             rounds[-1]["events"] = events_of(name, events)
@@ -68,30 +68,30 @@ class Stage:
 
     async def _begin(self, life: Life) -> None:
         await self._post(
-            "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": life.name}}
+            "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": life.place}}
         )
         for claim in life.claims:
             body = {
                 "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": claim},
                 "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
             }  # fmt: skip
-            await self._post(f"/api/v1/namespaces/{life.name}/persistentvolumeclaims", body)
+            await self._post(f"/api/v1/namespaces/{life.place}/persistentvolumeclaims", body)
 
     async def _make(self, life: Life) -> None:
         # Pods are refused before their namespace has its service account.
         for _ in range(200):
-            if (await self._client.request("GET", f"/api/v1/namespaces/{life.name}/serviceaccounts/default")).ok:
+            if (await self._client.request("GET", f"/api/v1/namespaces/{life.place}/serviceaccounts/default")).ok:
                 break
             await asyncio.sleep(0.1)
         meta = {"name": life.name, "annotations": life.annotations, "labels": life.labels}
         body = {"apiVersion": BATCH, "kind": "Job", "metadata": meta, "spec": life.spec}
-        await self._post(f"/apis/{BATCH}/namespaces/{life.name}/jobs", body)
+        await self._post(f"/apis/{BATCH}/namespaces/{life.place}/jobs", body)
 
     async def _act(self, life: Life, words: list[str]) -> None:
         what, *rest = words or [""]
         alive = {"Pending", "Running"}
         if what in {"closed", "open"}:
-            (self._closed.add if what == "closed" else self._closed.discard)(life.name)
+            (self._closed.add if what == "closed" else self._closed.discard)(life.place)
         elif what == "wait":
             self._until = time.monotonic() + float(rest[0])
         elif what == "run":
@@ -117,12 +117,12 @@ class Stage:
     _begun = False
 
     async def _each(self, life: Life, names: list[str], phases: set[str], status: Any) -> None:
-        for pod in await self._list("pods", life.name):
+        for pod in await self._list("pods", life.place):
             short = pod["metadata"]["name"].removeprefix(f"{life.name}-")
             wanted = not names or short in names or short.rpartition("-")[0] in names
             if not wanted or pod["status"]["phase"] not in phases or "deletionTimestamp" in pod["metadata"]:
                 continue
-            path = f"/api/v1/namespaces/{life.name}/pods/{pod['metadata']['name']}"
+            path = f"/api/v1/namespaces/{life.place}/pods/{pod['metadata']['name']}"
             if status is None:
                 await self._ask("DELETE", path, {"gracePeriodSeconds": 0})
             else:
@@ -130,7 +130,7 @@ class Stage:
                 await self._ask("PATCH", f"{path}/status", {"status": {**status, "containerStatuses": named}})
 
     async def _scale(self, life: Life, task: str, count: int) -> None:
-        path = f"/apis/{BATCH}/namespaces/{life.name}/jobs/{life.name}"
+        path = f"/apis/{BATCH}/namespaces/{life.place}/jobs/{life.name}"
         spec = (await self._client.request("GET", path)).json()["spec"]
         for one in spec["tasks"]:
             if one["name"] == task:
@@ -140,7 +140,7 @@ class Stage:
         await self._ask("PATCH", path, {"spec": {"tasks": spec["tasks"], "minAvailable": least}})
 
     async def _command(self, life: Life, action: str) -> None:
-        path = f"/apis/{BATCH}/namespaces/{life.name}/jobs/{life.name}"
+        path = f"/apis/{BATCH}/namespaces/{life.place}/jobs/{life.name}"
         uid = (await self._client.request("GET", path)).json()["metadata"]["uid"]
         owner = {
             "apiVersion": BATCH, "kind": "Job", "name": life.name, "uid": uid, "controller": True,
@@ -150,7 +150,7 @@ class Stage:
             "apiVersion": BUS, "kind": "Command", "action": action, "target": owner,
             "metadata": {"generateName": f"{life.name}-{action.lower()}-", "ownerReferences": [owner]},
         }  # fmt: skip
-        await self._post(f"/apis/{BUS}/namespaces/{life.name}/commands", body)
+        await self._post(f"/apis/{BUS}/namespaces/{life.place}/commands", body)
 
     async def _keep_letting_in(self) -> None:
         for _ in range(20):

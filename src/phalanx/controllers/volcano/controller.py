@@ -8,6 +8,7 @@ from phalanx.controllers.volcano.hands import Fenced, Hands, Undone
 from phalanx.controllers.volcano.rival import Rival
 from phalanx.controllers.volcano.steps import Memory, Note, Step
 from phalanx.controllers.volcano.store import JOBS, KINDS, Store
+from phalanx.dialects.volcano.pods import SCHEDULER
 from phalanx.kube.client import Unanswered
 from phalanx.kube.leader import Leader
 from phalanx.kube.reflector import Reflector
@@ -119,7 +120,7 @@ class Controller:
     async def _look_at(self, uid: str) -> None:
         sure = False
         for _ in range(_STEPS):
-            view = self.store.view(uid)
+            view = self.store.view(uid, self._lets_in())
             if view is None:
                 for kept in (self._memory, self._wake_at, self._failed, self._said, self._rests):
                     kept.pop(uid, None)
@@ -148,6 +149,11 @@ class Controller:
             if step.idle:
                 return
         self._changed(uid)
+
+    def _lets_in(self) -> frozenset[str]:
+        """Return our scheduler names, unless the groups of Volcano's own are ours: those are let in by their status."""
+        names = frozenset(self._host.feed.schedulers)
+        return frozenset() if SCHEDULER in names else names
 
     def _done(self, uid: str, document: Any, step: Step) -> None:
         self._memory[uid] = step.memory

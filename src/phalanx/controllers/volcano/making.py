@@ -58,7 +58,10 @@ def group(view: View, made: Expansion) -> list[Write]:
         if (fresh or None) != (old or None):
             # By the rules of a merge patch null takes a key away.
             patch[key] = {**dict.fromkeys(old or {}), **fresh} if isinstance(fresh, dict) else fresh
-    return [ChangeGroup(view.group, {"spec": patch})] if patch else []
+    change: Object = {"spec": patch} if patch else {}
+    if not view.group.admitted and made.spec.scheduler_name in view.lets_in:
+        change["status"] = {"phase": "Inqueue"}
+    return [ChangeGroup(view.group, change)] if change else []
 
 
 def going(view: View, spec: api.JobSpec, status: Status) -> list[Pod]:

@@ -172,6 +172,8 @@ class View:
     classes: Mapping[str, int] = field(default_factory=dict[str, int])
     #: Pods that went away since the last look.
     gone: tuple[Pod, ...] = ()
+    #: Schedulers whose groups nobody else lets in before they have pods.
+    lets_in: frozenset[str] = frozenset()
 
 
 def time_of(text: str | None) -> float | None:

@@ -89,14 +89,14 @@ class Store:
         """Tell whether every kind was listed."""
         return self._synced.issuperset(KINDS)
 
-    def view(self, uid: str) -> View | None:
+    def view(self, uid: str, lets_in: frozenset[str] = frozenset()) -> View | None:
         """Return a Job with all that belongs to it; None: it is gone."""
         document = self.jobs.get(uid)
         if document is None:
             return None
         commands = tuple(self.commands.get(uid, {}).values())
         pods = {pod.name: pod for pod in self.pods.get(uid, {}).values()}
-        return View(document, pods, self.groups.get(uid), commands, self.classes, self.gone_pods.get(uid, ()))
+        return View(document, pods, self.groups.get(uid), commands, self.classes, self.gone_pods.get(uid, ()), lets_in)
 
     def looked(self, uid: str, seen: tuple[Pod, ...], keep: tuple[Pod, ...]) -> None:
         """Forget pods that are gone and were looked at, but for some."""
