@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from phalanx.dialects.mistakes import NAME_ALLOWED
 from phalanx.dialects.read import read
-from phalanx.dialects.volcano.groups import NEAREST
-from phalanx.dialects.volcano.hyper_nodes import TREE
+from phalanx.dialects.volcano.hyper_nodes import NEAREST, TREE
 from phalanx.model.events import GroupsSeen, Refused
 from phalanx.model.gang import Division, Group, Subgroup
 from phalanx.model.reference import Reference

@@ -227,6 +227,36 @@ def test_partitions_of_a_job_are_each_in_one_hyper_node_and_so_many_start_as_mus
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"network-topology-highest-tier": "1"}, ["d-0 n1", "d-1 n2"]),
+        ({"network-topology-mode": "Soft", "network-topology-highest-tier": "1"}, ["d-0 n1", "d-1 n2", "d-2 n3"]),
+        ({"network-topology-highest-tier": "0"}, []),
+    ],
+)
+def test_pods_in_no_group_say_in_annotations_how_near_they_must_be(told: Any, expected: list[str]) -> None:
+    cluster = Cluster()
+    for at in range(3):
+        pod = cluster.pod("d", at)
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "d", "uid": "d", "controller": True}
+        pod["metadata"] |= {
+            "annotations": {f"volcano.sh/{key}": value for key, value in told.items()}, "ownerReferences": [owner],
+        }  # fmt: skip
+        cluster.see(pod)
+    assert [line for line in cluster.plan() if not line.startswith("wait")] == expected
+
+
+@pytest.mark.parametrize(("key", "value"), [("mode", "near"), ("highest-tier", "one")])
+def test_a_wrong_annotation_of_a_pod_names_itself(key: str, value: str) -> None:
+    pod = Cluster.pod("d", 0)
+    pod["metadata"]["annotations"] = {f"volcano.sh/network-topology-{key}": value}
+    pod["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "d", "uid": "d", "controller": True}]
+    found = read(pod, ["volcano"])
+    assert isinstance(found, Refused)
+    assert found.field == f"metadata.annotations[volcano.sh/network-topology-{key}]"
+
+
 def test_pods_are_tasks_here() -> None:
     """Guards the fixture: a pod that could not be read would make every plan above empty."""
     assert isinstance(read(Cluster.pod("g", 0), ["volcano"]), TaskSeen)

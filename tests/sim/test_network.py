@@ -1,5 +1,7 @@
 """Communication: work takes longer where members talk over slower levels; without a network nothing changes."""
 
+from pathlib import Path
+
 import pytest
 
 from phalanx.policy.load import load_policy
@@ -108,3 +110,13 @@ def test_whoever_relabelling_splits_goes_on_and_is_in_the_report_and_the_next_ga
     text = "default/old must be in one rack, and since the topology changed is in a, c"
     assert [(one.at, one.what) for one in found.splits] == [(3600.0, text)]
     assert where["new"] == {"a2", "c1"}, "it waits for the old one: no rack has two free nodes any more"
+
+
+def test_the_example_of_racks_takes_longer_than_its_runtimes_and_says_who_was_split() -> None:
+    text = (Path(__file__).parents[2] / "examples" / "scenarios" / "racks.scenario").read_text()
+    times, found = run(text)
+    assert found.job_times is not None
+    assert found.job_times.mean > found.job_times.fastest
+    assert times["large"] == pytest.approx(6 * 3600 * (0.75 + 0.25 * 8)), "two racks of one block"
+    assert [one.at for one in found.splits] == [2400.0]
+    assert "pair" in found.splits[0].what

@@ -106,8 +106,10 @@ class Membership:
     subgroup_minimum: int | None = None
     start_timeout: float | None = None
     preemptible: bool = True
-    topology_required: str | None = None
-    topology_preferred: str | None = None
+    topology_required: Named = None
+    topology_preferred: Named = None
+    #: The objects whose levels these are; None: as the policy says.
+    topology: Reference | None = None
     #: The same for its subgroup.
     subgroup_topology_required: str | None = None
     subgroup_topology_preferred: str | None = None

@@ -228,6 +228,7 @@ class Descriptions:
         if seen is not None:
             self.topologies[name] = seen
         if (old.levels if old else None) != (seen.levels if seen else None):
+            self.domains.changes += 1
             for owner, groups in self.groups.items():
                 if any(name in group.topologies for group in groups.groups):
                     self._refer(owner)

@@ -27,7 +27,7 @@ class DomainObjects:
         #: The labels with which nodes were last looked at; nobody looks where nothing chooses by them.
         self._looked: dict[str, Mapping[str, str]] = {}
         self._stale = False
-        #: How often an object changed, or the labels of a node that was known.
+        #: How often an object changed, or a list of levels, or the labels of a node that was known.
         self.changes = 0
 
     def apply(self, event: DomainSeen | DomainGone) -> bool:

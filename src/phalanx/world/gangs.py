@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from phalanx.model.gang import Gang, Group, Membership, Subgroup
+from phalanx.model.gang import Gang, Group, Membership, Named, Subgroup
 from phalanx.model.keys import MAXIMUM, MINIMUM, PREFIX, annotation
+from phalanx.model.reference import Reference
 from phalanx.model.task import REPLICAS_OF, Hold, Shape, State, Task
 from phalanx.model.volume import TaskVolumes
 from phalanx.world.divisions import subgroups_of
@@ -96,9 +97,9 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         created=group.created if group and group.created is not None else by_age[0].created,
         start_timeout=said.start_timeout,
         preemptible=_preemptible(said, members, group),
-        topology_required=said.topology_required or (group.topology_required if group else None),
-        topology_preferred=said.topology_preferred or (group.topology_preferred if group else None),
-        topology=None if group is None or said.topology_required or said.topology_preferred else group.topology,
+        topology_required=_either(said.topology_required, group.topology_required if group else None),
+        topology_preferred=_either(said.topology_preferred, group.topology_preferred if group else None),
+        topology=_topology(said, group),
         segments=said.segments,
         expected_runtime=by_age[-1].expected_runtime,
         patience=said.patience,
@@ -106,6 +107,16 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         disrupted_singly=group is None or group.disrupted_singly,
         hold=_disagreement(by_age, group) or (None if group else _unclear(by_age)),
     )
+
+
+def _either(own: Named, described: Named) -> Named:
+    return described if own is None else own
+
+
+def _topology(said: Membership, group: Group | None) -> Reference | None:
+    """Return whose levels count: those of who says where the gang should be."""
+    own = group is None or said.topology_required is not None or said.topology_preferred is not None
+    return said.topology if own else group.topology if group else None
 
 
 def _preemptible(said: Membership, members: Sequence[Task], group: Group | None) -> bool:

@@ -32,7 +32,7 @@ annotation or label volcano.sh/preemptable | honoured | `false`: it is not evict
 annotation scheduling.volcano.sh/group-min-member | honoured | of a pod with `schedulerName: volcano` in no PodGroup: how many of its owner's pods start together; else 1. With `--volcano-jobs` it is read on the owner too, as Volcano does; otherwise it belongs on the pods
 annotation scheduling.volcano.sh/group-min-resources | ignored | what pods ask for is known from the pods
 annotation volcano.sh/task-index, job-name, job-namespace, job-version, job-retry-count, template-uid, queue-name | ignored | for Volcano's controllers, which write them
-annotation volcano.sh/network-topology-mode, network-topology-highest-tier | ignored | Volcano's controller copies them into the PodGroup, where `hard` holds
+annotation volcano.sh/network-topology-mode, network-topology-highest-tier | honoured | of a pod with `schedulerName: volcano` in no PodGroup: as `networkTopology` of the group that it is put in. Volcano takes a wrong word for `hard`; here it is refused
 annotation volcano.sh/task-priority | ignored | tasks of a gang go by age and name
 annotation volcano.sh/cooldown-time, revocable-zone, jdb-min-available, jdb-max-unavailable | ignored | plugins `cdp` and `tdm`; a PodDisruptionBudget is kept
 annotation volcano.sh/numa-topology-policy, resource-strategy-scoring-type | ignored | they prefer nodes

@@ -8,7 +8,7 @@ from phalanx.dialects.mistakes import LABEL_KEY, FieldError, Mistakes, check_nam
 from phalanx.dialects.timestamps import moment
 from phalanx.dialects.volcano import objects as api
 from phalanx.dialects.volcano.amounts import read_amounts
-from phalanx.dialects.volcano.hyper_nodes import TREE
+from phalanx.dialects.volcano.hyper_nodes import HARD, MODES, NEAREST, SOFT, TREE
 from phalanx.dialects.volcano.pods import COUNT_ALLOWED, GROUP, GROUP_KIND, PREEMPTABLE, QUEUE, truth
 from phalanx.model.events import GroupsSeen
 from phalanx.model.gang import Division, Group, Named, Subgroup
@@ -17,10 +17,6 @@ from phalanx.model.reference import Reference
 
 VERSION = f"{GROUP}/v1beta1"
 DEFAULT_QUEUE = "default"
-HARD, SOFT = MODES = ("hard", "soft")
-
-#: A tier below all: the lowest one that there is.
-NEAREST = 0
 
 
 class Nearness(NamedTuple):

@@ -15,6 +15,11 @@ NODE, HYPER_NODE = TYPES = ("Node", "HyperNode")
 #: All HyperNodes together, as gangs refer to them.
 TREE = Reference(KIND, "")
 
+#: How much it matters that pods are near each other.
+HARD, SOFT = MODES = ("hard", "soft")
+#: A tier below all: the lowest one that there is.
+NEAREST = 0
+
 _SELECTORS = "exactMatch, regexMatch, labelMatch"
 
 

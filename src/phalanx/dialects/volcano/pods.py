@@ -1,10 +1,13 @@
 """Pods as Volcano's users and controllers write them: their PodGroup and task, their queue, and who may evict them."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.dialect import QueueName
 from phalanx.dialects.mistakes import FieldError, Mistakes, check_name, one_of
+from phalanx.dialects.volcano.hyper_nodes import HARD, MODES, NEAREST, TREE
 from phalanx.model.gang import Membership, PodFields
 from phalanx.model.keys import annotation, label
 from phalanx.model.quantity import shown
@@ -64,9 +67,10 @@ def otherwise(pod: Pod, namespace: str, mistakes: Mistakes) -> Membership | None
         return None
     try:
         minimum = _count(said, annotation(GROUP_MINIMUM)) if said is not None else 1
-        return _of_owner(
+        found = _of_owner(
             namespace, owner or pod.metadata.uid or pod.metadata.name, minimum, _preemptible(pod) is not False
         )
+        return _near(found, annotations) if TOPOLOGY_MODE in annotations or TOPOLOGY_TIER in annotations else found
     except FieldError as mistake:
         mistakes.note(mistake.field, mistake.message)
         return None
@@ -129,6 +133,16 @@ def _membership(namespace: str, key: str, name: str, task: str | None, preemptib
 def _of_owner(namespace: str, owner: str, minimum: int, preemptible: bool) -> Membership:
     # Zero asks for nothing: each of its pods for itself, which a minimum of one is too.
     return Membership(f"{namespace}/podgroup-{owner}", max(minimum, 1), preemptible=preemptible)
+
+
+def _near(found: Membership, annotations: Mapping[str, str]) -> Membership:
+    """Return the group with the topology that its controller would copy from the pod: hard, unless it says soft."""
+    mode, tier = annotations.get(TOPOLOGY_MODE, HARD).lower(), annotations.get(TOPOLOGY_TIER)
+    if mode not in MODES:
+        raise FieldError(annotation(TOPOLOGY_MODE), one_of(annotations[TOPOLOGY_MODE], MODES))
+    highest = _count(tier, annotation(TOPOLOGY_TIER)) if tier is not None else None
+    required = highest if mode == HARD else None
+    return replace(found, topology_required=required, topology_preferred=NEAREST, topology=TREE)
 
 
 def _count(text: str, field: str) -> int:
