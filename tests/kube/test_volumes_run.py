@@ -255,8 +255,14 @@ def test_a_gang_steps_back_whole_when_its_class_vanishes_while_it_waits(
     create_all(plane.kubeconfig, gang("train", 2))
     eventually("a node was chosen", lambda: len(left_behind(plane)) == 2, scheduler.log)
     plane.kubectl("delete", "storageclass", "fast")
-    told = eventually("a reason", lambda: condition(plane, "train-0").get("message"), scheduler.log)
-    assert "got no volume within 3 s" in told
+
+    def told_of_class() -> str:
+        text = str(condition(plane, "train-0").get("message", ""))
+        return text if "class fast" in text else ""
+
+    told = eventually("a reason that names the class", told_of_class, scheduler.log)
+    assert "got no volume within 3 s: its class fast is not there" in told
+    assert "class fast of claim default/train-0 is not there" in told
     eventually("nothing is left behind", lambda: left_behind(plane) == [], scheduler.log)
     assert places(plane) == {}
     # Whoever comes now is told at once.
