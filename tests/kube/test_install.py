@@ -304,6 +304,7 @@ CLUSTER = {
     "get priorityclasses.scheduling.k8s.io", "list priorityclasses.scheduling.k8s.io",
     "watch priorityclasses.scheduling.k8s.io",
     "get poddisruptionbudgets.policy", "list poddisruptionbudgets.policy", "watch poddisruptionbudgets.policy",
+    "list services", "watch services",
     *[f"{verb} {kind}" for verb in ("get", "list", "watch", "patch") for kind in
       ("persistentvolumeclaims", "persistentvolumes")],
     *[f"{verb} {kind}.storage.k8s.io" for verb in ("list", "watch") for kind in
