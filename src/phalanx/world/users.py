@@ -6,7 +6,6 @@ A row of amounts per gang is written afresh when the gang changes; sums are form
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from phalanx.world.gangs import gang_key
 from phalanx.world.queue_rows import group_sums, total_of
 from phalanx.world.usage import Usage
 
-NOBODY: Mapping[UserKey, int] = MappingProxyType({})
+NOBODY: Mapping[UserKey, int] = {}
 #: Who has nothing, waits for nothing and used less of the cluster than this is forgotten.
 _TRIFLE = 1e-4
 _FIRST_CAPACITY = 64
