@@ -47,7 +47,7 @@ def test_the_report_as_json_holds_the_seed_and_every_number_and_repeats_exactly(
     assert list(found) == [
         "scenario", "policy", "seed", "end", "cycles", "interrupted", "nodes", "gangs", "started", "finished", "lost",
         "interruptions", "evictions", "never_started", "waiting", "makespan", "device", "cpu", "fragmentation",
-        "held_over_time", "working_over_time", "queues", "users", "splits", "job_times",
+        "held_over_time", "working_over_time", "queues", "users", "closeness", "splits", "job_times",
     ]  # fmt: skip
     assert (found["seed"], found["policy"], found["started"]) == (3, "pod-by-pod", 2)
 

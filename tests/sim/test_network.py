@@ -56,6 +56,16 @@ def test_a_level_whose_speed_is_not_said_has_that_of_the_next_above_and_nodes_ou
     assert run(f"{FABRIC}\n{outside}\ngang g members=2 gpu=8 runtime=1h communication=50%")[0]["g"] == 3600 * 8.5
 
 
+def test_the_report_says_how_close_gangs_of_several_pods_were() -> None:
+    _, found = run(
+        f"{RACKS}\ngang g members=2 gpu=8 runtime=1h\ngang h members=3 gpu=8 runtime=1h created=2h\npod p gpu=1"
+    )
+    assert found.closeness is not None
+    assert (found.closeness.gangs, found.closeness.level, found.closeness.domains) == (2, "rack", 1.5)
+    assert found.closeness.distance == pytest.approx((1 + 5 / 3) / 2, abs=1e-4)
+    assert run("node n1..n2 gpu=8\ngang g members=2 gpu=8 runtime=1h")[1].closeness is None
+
+
 def test_without_a_network_nothing_is_told_of_it() -> None:
     times, found = run(f"{RACKS}\ngang g members=3 gpu=8 runtime=1h")
     assert (times, found.job_times) == ({"g": 3600.0}, None)

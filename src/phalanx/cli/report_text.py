@@ -6,7 +6,7 @@ from phalanx.cli.output import counted, safe
 from phalanx.sim.duration import written
 from phalanx.sim.network import JobTimes
 from phalanx.sim.queue_report import QueueRun
-from phalanx.sim.report import Report, Use, never_by_reason
+from phalanx.sim.report import Closenesses, Report, Use, never_by_reason
 from phalanx.sim.telling import devices, gathered
 
 _LEVELS = "▁▂▃▄▅▆▇█"
@@ -36,6 +36,8 @@ def report_text(scenario: str, found: Report) -> str:
         _row("cpu", _use(found.cpu, "there is none")),
         _row("fragmentation", _fragmentation(found, what)),
     ]
+    if found.closeness is not None:
+        lines.append(_row("closeness", _closeness(found.closeness)))
     if found.job_times is not None:
         lines.append(_row("job times", _job_times(found.job_times)))
     lines += [_row("split", f"at {written(one.at)}: {safe(one.what)}") for one in found.splits[:_REASONS_MAX]]
@@ -61,6 +63,11 @@ def _waiting(found: Report) -> str:
         return "nothing started"
     waited = found.waiting
     return f"mean {written(waited.mean)}, p50 {written(waited.p50)}, p99 {written(waited.p99)}"
+
+
+def _closeness(found: Closenesses) -> str:
+    gangs = counted(found.gangs, "gang")
+    return f"{gangs} of several pods in {found.domains:.2f} {found.level}s, mean distance {found.distance:.2f}"
 
 
 def _job_times(found: JobTimes) -> str:

@@ -220,7 +220,8 @@ class Cluster:
         if not whole:
             life.stop()
             return
-        life.started = now if life.started is None else life.started
+        if life.started is None:
+            life.started, life.closeness = now, self.places.closeness(running)
         if life.runtime is not None:
             life.stretch = self.places.stretch(life.name, running)
             self._agenda.put(now + life.runtime * life.stretch, End(key, life.attempt))

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from phalanx.model.closeness import Closeness
 from phalanx.model.gang import Gang
 from phalanx.model.plan import Reason
 from phalanx.model.task import Task
@@ -36,6 +37,8 @@ class Life:
     working: bool = False
     #: How many times as long its work takes, where it began last, as where its members talk fastest.
     stretch: float = 1.0
+    #: How close its members were when its work began for the first time, if there are domains.
+    closeness: Closeness | None = None
     finished: float | None = None
     #: When it was over: finished, taken away, or lost.
     over: float | None = None

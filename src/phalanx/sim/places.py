@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from phalanx.model.closeness import Closeness, closeness
 from phalanx.model.task import Task
-from phalanx.model.tree import Level
+from phalanx.model.tree import USUAL, Level
 from phalanx.sim.timeline import Timeline
 from phalanx.world.neighbourhood import split_gangs
 from phalanx.world.world import World
@@ -18,6 +19,8 @@ class Places:
         self._world, self._network, self._talks = world, timeline.network, timeline.talks
         #: The levels by which domains are told apart; None: the usual ones.
         self.levels: tuple[Level, ...] | None = None
+        usual = {level.key for level in USUAL}
+        self._labelled = any(usual & node.labels.keys() for node in timeline.nodes)
         #: What is said of gangs that were split, and since when.
         self.splits: dict[str, float] = {}
 
@@ -34,6 +37,14 @@ class Places:
         table = self._world.node_table()
         rows = np.array([table.row[task.node or ""] for task in running], np.int64)
         return self._network.stretch(talks, table.tree(self.levels), rows)
+
+    def closeness(self, running: Sequence[Task]) -> Closeness | None:
+        """Return how close the members of a gang are; None: it is one pod, or nodes are in no domains."""
+        if len(running) < 2 or not (self.levels or self._labelled):
+            return None
+        table = self._world.node_table()
+        rows = np.array([table.row[task.node or ""] for task in running], np.int64)
+        return closeness(table.tree(self.levels), rows)
 
     def relabelled(self, now: float) -> None:
         """Note who is split since nodes have other labels."""

@@ -3,12 +3,14 @@
 Every share is weighted by time. Definitions are in docs/simulate.md, with the words used here.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from phalanx.model.axis import CPU, Float, unit
+from phalanx.model.closeness import Closeness
 from phalanx.sim.meter import Meter
 from phalanx.sim.network import JobTimes, job_times
 from phalanx.sim.queue_report import QueueRun, Waiting, queue_reports, waiting
@@ -41,6 +43,16 @@ class NeverStarted:
 
     gang: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closenesses:
+    """How close gangs of several pods were when their work began: means over the gangs."""
+
+    gangs: int
+    level: str
+    domains: float
+    distance: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +98,8 @@ class Report:
     queues: tuple[QueueRun, ...]
     #: Where the policy looks at users inside queues.
     users: tuple[UserRun, ...]
+    #: Where nodes are in domains, of gangs of several pods.
+    closeness: Closenesses | None = None
     #: Gangs that relabelling split, and when.
     splits: tuple[Split, ...] = ()
     #: Where a network is described.
@@ -133,6 +147,7 @@ def report(simulator: Simulator, *, interrupted: bool = False, points: int = POI
         working_over_time=_over_time(times, end, columns["device_working"], columns["device_capacity"], points),
         queues=queue_reports(simulator.cluster.queues, lives, end, points),
         users=user_reports(simulator.cluster.users, lives, end),
+        closeness=_closeness([life.closeness for life in lives if life.closeness is not None]),
         splits=tuple(Split(at, what) for what, at in simulator.cluster.places.splits.items()),
         job_times=job_times(
             [(life.runtime, life.stretch) for life in lives if life.started is not None and life.runtime is not None]
@@ -140,6 +155,13 @@ def report(simulator: Simulator, *, interrupted: bool = False, points: int = POI
         if simulator.cluster.places.networked
         else None,
     )
+
+
+def _closeness(found: Sequence[Closeness]) -> Closenesses | None:
+    if not found:
+        return None
+    domains, distance = sum(one.domains for one in found), sum(one.distance for one in found)
+    return Closenesses(len(found), found[-1].level, domains / len(found), distance / len(found))
 
 
 def never_by_reason(found: Report) -> dict[str, list[str]]:
