@@ -8,7 +8,7 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from phalanx.dialects.read import read
-from phalanx.model.device import Device
+from phalanx.model.device import UNLISTED, Device
 from phalanx.model.events import NodeSeen
 from phalanx.model.node import Node
 
@@ -82,11 +82,11 @@ HAMI_JSON = '[{"id":"GPU-a","count":2,"devmem":49140,"devcore":100,"type":"NVIDI
     ("text", "count", "devices"),
     [
         (HAMI_TEXT, "20", (
-            Device(GPU, 0, "GPU-a", "NVIDIA-Tesla V100", 32 << 30, 0, split=True),
-            Device(GPU, 1, "GPU-b", "NVIDIA-Tesla T4", 16 << 30, 1, healthy=False, split=True),
+            Device(GPU, 0, "GPU-a", "NVIDIA-Tesla V100", 32 << 30, 0, side="hami", seats=10),
+            Device(GPU, 1, "GPU-b", "NVIDIA-Tesla T4", 16 << 30, 1, healthy=False, side="hami", seats=10),
         )),
-        (HAMI_NINE, "10", (Device(GPU, 3, "GPU-a", "NVIDIA-Tesla V100", 32 << 30, 0, split=True),)),
-        (HAMI_JSON, "2", (Device(GPU, 1, "GPU-a", "NVIDIA L40", 49140 << 20, split=True),)),
+        (HAMI_NINE, "10", (Device(GPU, 3, "GPU-a", "NVIDIA-Tesla V100", 32 << 30, 0, side="hami", seats=10),)),
+        (HAMI_JSON, "2", (Device(GPU, 1, "GPU-a", "NVIDIA L40", 49140 << 20, side="hami", seats=2),)),
     ],
     ids=["seven fields", "nine fields", "json"],
 )  # fmt: skip
@@ -121,7 +121,8 @@ def test_volcano_lists_every_gpu_under_its_own_resource_and_here_they_are_gpus()
     counts = {vgpu: "8", "volcano.sh/vgpu-memory": "163840", "volcano.sh/vgpu-cores": "200", "cpu": "4"}
     found = node(counts, {f"{GPU}.count": "2"}, register)
     assert found.devices == tuple(
-        Device(GPU, index, id_, "NVIDIA-H100", 80 << 30, split=True) for index, id_ in enumerate(("GPU-a", "GPU-b"))
+        Device(GPU, index, id_, "NVIDIA-H100", 80 << 30, side="volcano", seats=4)
+        for index, id_ in enumerate(("GPU-a", "GPU-b"))
     )
     assert found.allocatable == {GPU: 2000, "cpu": 4000}
     assert found.remarks == ()
@@ -285,7 +286,7 @@ MODEL, VENDOR = "node.koordinator.sh/gpu-model", "node.koordinator.sh/gpu-vendor
 @pytest.mark.parametrize("beside", [{}, {GPU: "2"}], ids=["alone", "with a device plugin"])
 def test_whole_hundreds_of_koordinators_percentages_are_gpus(beside: dict[str, str]) -> None:
     found = node(KOORDINATOR | beside, {MODEL: "NVIDIA-L4", VENDOR: "nvidia"})
-    like = Device(GPU, 0, model="NVIDIA-L4", memory=24 << 30, split=not beside)
+    like = Device(GPU, 0, model="NVIDIA-L4", memory=24 << 30, side="" if beside else UNLISTED)
     assert found.devices == (like, replace(like, index=1))
     assert found.allocatable[GPU] == 2000
     assert found.remarks == ()

@@ -1,5 +1,6 @@
 """Parts of a GPU as HAMi's users ask for them, and as Volcano's do for vGPUs."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,13 @@ def task(*limits: dict[str, Any], **more: Any) -> Task:
         ((1, 3000, None, None), Part(memory=3000 * MIB)),
         ((1, "3k", None, None), Part(memory=3000 * MIB)),
         ((None, 3000, None, None), Part(memory=3000 * MIB)),
-        ((2, 3000, None, 30), Part(2, milli=300, memory=3000 * MIB)),
+        ((2, 3000, None, 30), Part(2, memory=3000 * MIB, cores=300)),
         ((1, None, 50, None), Part(milli=500)),
-        ((1, None, 50, 80), Part(milli=800)),
+        ((1, None, 50, 80), Part(milli=500, cores=800)),
         ((1, 3000, None, 0), Part(memory=3000 * MIB)),
-        # Who does not limit its memory has all of it.
-        ((2, None, None, 30), Part(2, milli=WHOLE)),
-        ((1, 3000, None, 100), Part(milli=WHOLE, memory=3000 * MIB)),
+        # Who does not limit its memory has all of it, and who has all the cores has the GPU for itself.
+        ((2, None, None, 30), Part(2, milli=WHOLE, cores=300)),
+        ((1, 3000, None, 100), Part(milli=WHOLE, memory=3000 * MIB, cores=WHOLE)),
     ],
 )
 def test_memory_and_cores_are_asked_for_of_each_of_so_many_gpus(
@@ -63,6 +64,7 @@ def test_memory_and_cores_are_asked_for_of_each_of_so_many_gpus(
 ) -> None:
     limits = {name: value for name, value in zip(words, asked, strict=True) if value is not None}
     found = task({"cpu": "1", **limits})
+    part = replace(part, side="hami" if words is HAMI else "volcano")
     assert (found.part, found.hold, found.shape.requests) == (part, None, (("cpu", 1000), ("pods", 1)))
     assert found.part_field.startswith("spec.containers[0].resources.limits[")
 
@@ -73,7 +75,7 @@ def test_plain_gpus_are_whole_ones_and_no_part() -> None:
 
 
 def test_vgpus_without_a_word_of_memory_are_whole_gpus() -> None:
-    assert task({"volcano.sh/vgpu-number": 2}).part == Part(2, milli=WHOLE)
+    assert task({"volcano.sh/vgpu-number": 2}).part == Part(2, milli=WHOLE, side="volcano")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Parts of a GPU as Koordinator's users ask for them: percent and memory of all GPUs of a container together."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,21 +40,22 @@ def task(*limits: dict[str, Any], **more: Any) -> Task:
 @pytest.mark.parametrize(
     ("limits", "part"),
     [
-        ({"gpu": 50}, Part(milli=500)),
-        ({"gpu": 100}, Part(milli=WHOLE)),
-        ({"gpu": 200}, Part(2, milli=WHOLE)),
+        ({"gpu": 50}, Part(milli=500, cores=500)),
+        ({"gpu": 100}, Part(milli=WHOLE, cores=WHOLE)),
+        ({"gpu": 200}, Part(2, milli=WHOLE, cores=WHOLE)),
         ({"gpu-memory": "8Gi"}, Part(memory=8 * GIB)),
         ({"gpu-memory-ratio": 50}, Part(milli=500)),
-        ({"gpu-core": 80, "gpu-memory-ratio": 50}, Part(milli=800)),
-        ({"gpu-core": 30, "gpu-memory": "8Gi"}, Part(milli=300, memory=8 * GIB)),
-        ({"gpu-core": 400, "gpu-memory-ratio": 400}, Part(4, milli=WHOLE)),
-        ({"gpu.shared": 1, "gpu-core": 50, "gpu-memory-ratio": 50}, Part(milli=500)),
-        ({"gpu.shared": 2, "gpu-core": 100, "gpu-memory": "16Gi"}, Part(2, milli=500, memory=8 * GIB)),
+        ({"gpu-core": 80, "gpu-memory-ratio": 50}, Part(milli=500, cores=800)),
+        ({"gpu-core": 30, "gpu-memory": "8Gi"}, Part(memory=8 * GIB, cores=300)),
+        ({"gpu-core": 400, "gpu-memory-ratio": 400}, Part(4, milli=WHOLE, cores=WHOLE)),
+        ({"gpu.shared": 1, "gpu-core": 50, "gpu-memory-ratio": 50}, Part(milli=500, cores=500)),
+        ({"gpu.shared": 2, "gpu-core": 100, "gpu-memory": "16Gi"}, Part(2, memory=8 * GIB, cores=500)),
         ({"gpu.shared": 2, "gpu-memory-ratio": 60}, Part(2, milli=300)),
     ],
 )
 def test_percent_and_memory_are_of_all_gpus_of_the_container_together(limits: dict[str, Any], part: Part) -> None:
     found = task(limits)
+    part = replace(part, side="koordinator")
     assert (found.part, found.hold, found.shape.requests) == (part, None, (("pods", 1),))
 
 
@@ -89,7 +91,7 @@ def test_parts_for_several_containers_are_held_and_on_a_node_they_are_whole_gpus
     why = "parts of GPUs are given to one container of a pod by this version, which is no init one"
     both = ({"gpu": 50}, {"gpu": 200})
     assert str(task(*both).hold) == f"spec.containers[1].resources: {why}"
-    assert task(*both, node="n1").part == Part(3, milli=WHOLE)
+    assert task(*both, node="n1").part == Part(3, milli=WHOLE, cores=WHOLE, side="koordinator")
 
 
 @pytest.mark.parametrize("key", sorted(HELD))

@@ -39,15 +39,15 @@ def task(annotations: dict[str, str], **more: Any) -> Task:
 @pytest.mark.parametrize(
     ("annotations", "part"),
     [
-        ({f"{OURS}fraction": "0.5"}, Part(milli=500)),
-        ({f"{OURS}fraction": ".25", f"{OURS}devices": "2"}, Part(2, milli=250)),
-        ({f"{OURS}fraction": "0.3333"}, Part(milli=334)),
+        ({f"{OURS}fraction": "0.5"}, Part(milli=500, cores=500)),
+        ({f"{OURS}fraction": ".25", f"{OURS}devices": "2"}, Part(2, milli=250, cores=250)),
+        ({f"{OURS}fraction": "0.3333"}, Part(milli=334, cores=334)),
         ({f"{OURS}memory": "20Gi"}, Part(memory=20 * 2**30)),
         ({f"{OURS}memory": "8Gi", f"{OURS}devices": "8"}, Part(8, memory=8 * 2**30)),
-        ({"gpu-fraction": "0.6"}, Part(milli=600)),
-        ({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "4"}, Part(4, milli=500)),
+        ({"gpu-fraction": "0.6"}, Part(milli=600, cores=600)),
+        ({"gpu-fraction": "0.5", "gpu-fraction-num-devices": "4"}, Part(4, milli=500, cores=500)),
         ({"gpu-memory": "2048"}, Part(memory=2048 * MIB)),
-        ({f"{OURS}fraction": "0.5", "gpu-fraction": "0.7"}, Part(milli=500)),
+        ({f"{OURS}fraction": "0.5", "gpu-fraction": "0.7"}, Part(milli=500, cores=500)),
     ],
 )
 def test_a_pod_asks_for_a_fraction_or_for_memory_of_one_gpu_or_of_several(
@@ -97,7 +97,7 @@ def test_a_part_and_a_whole_gpu_contradict_each_other() -> None:
 
 def test_a_pod_on_a_node_whose_part_cannot_be_read_has_the_gpu_for_itself() -> None:
     found = task({"gpu-fraction": "half"}, node="n1")
-    assert found.part == Part(milli=WHOLE)
+    assert found.part == Part(milli=WHOLE, cores=WHOLE)
     assert found.hold is not None
 
 

@@ -71,15 +71,23 @@ def test_neither_memory_nor_cores_of_a_gpu_are_given_out_twice_and_all_of_it_com
             carry_out(world, cycle.plan)
         memory: dict[tuple[str, str], int] = defaultdict(int)
         cores: dict[tuple[str, str], int] = defaultdict(int)
+        # In the order in which they came; nobody has left.
         for at, (_, (count, mebibytes, percent)) in enumerate(asks):
             task = world.tasks[f"p{round_}-{at}"]
+            each = TOTAL if mebibytes is None or percent == 100 else mebibytes
+            every = [(f"n{number}", str(gpu)) for number, (_, gpus) in enumerate(nodes) for gpu in range(gpus)]
+            room = [
+                one for one in every if memory[one] + each <= TOTAL and cores[one] + percent <= min(100, 99 + percent)
+            ]
             if task.node is None:
+                # Each has a bound of its own, so nobody waits for whom one GPU has both.
+                assert all(len([1 for node, _ in room if node == f"n{number}"]) < count for number in range(len(nodes)))
                 continue
             placed.append(at)
             assert task.part is not None
             assert len(set(task.groups)) == count
             for group in task.groups:
-                memory[task.node, group] += TOTAL if mebibytes is None else mebibytes
+                memory[task.node, group] += each
                 cores[task.node, group] += percent
         assert all(sum_ <= TOTAL for sum_ in memory.values())
         assert all(sum_ <= 100 for sum_ in cores.values())

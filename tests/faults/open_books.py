@@ -48,11 +48,11 @@ def _shared(snapshot: Snapshot) -> list[list[object]]:
     table = snapshot.shared
     if table is None:
         return []
-    taken = np.flatnonzero(table.here + table.leaving).tolist()
+    taken = np.flatnonzero((table.here + table.leaving).any(axis=0)).tolist()
     columns = (table.node, table.index, table.here, table.leaving)
     return [
         [snapshot.nodes.names[node], index, table.groups.get(row, str(index)), here, leaving]
-        for row, (node, index, here, leaving) in ((row, [int(one[row]) for one in columns]) for row in taken)
+        for row, (node, index, here, leaving) in ((row, [one[..., row].tolist() for one in columns]) for row in taken)
     ]
 
 

@@ -1,13 +1,14 @@
-"""Parts that other systems' device plugins count: on a cluster who asks for them is held."""
+"""Parts that other systems' device plugins count, on a cluster and in files."""
 
 from typing import Any
 
 from phalanx.dialects.read import read
 from phalanx.loop import Loop
+from phalanx.model.device import UNLISTED
 from phalanx.model.events import NodeSeen
 from phalanx.model.sharing import MIB, Part, Sharing
 from phalanx.policy.load import load_policy
-from phalanx.world.sharing import NO_NODE_SIDE, NO_PLUGIN
+from phalanx.world.sharing import NO_PLUGIN
 from phalanx.world.views import tasks_of
 from phalanx.world.world import World
 
@@ -40,18 +41,18 @@ def said(world: World) -> dict[str, tuple[int, Part | None, str | None]]:
     }
 
 
-def test_who_shares_counts_whole_where_nothing_is_shared_and_is_held_where_its_device_plugin_is_not_told() -> None:
+def test_who_shares_counts_whole_and_is_held_where_nothing_is_shared() -> None:
     world = World()
     for document in (NODE, pod("there", "n1"), pod("waits", None)):
         event = read(document, ["phalanx"])
         assert event is not None
         world.apply(event)
-    part = Part(2, milli=250, memory=3000 * MIB)
+    part = Part(2, memory=3000 * MIB, cores=250, side="hami")
     for _ in range(2):
         world.sharings.set(Sharing())
-        assert said(world) == {"there": (500, part, None), "waits": (500, part, None)}
+        assert said(world) == {"there": (244, part, None), "waits": (244, part, None)}
         world.sharings.set(Sharing(), live=True)
-        assert said(world) == {"there": (500, part, None), "waits": (500, part, NO_NODE_SIDE)}
+        assert said(world) == {"there": (244, part, None), "waits": (244, part, None)}
         world.sharings.set(None, live=True)
         assert said(world) == {"there": (2000, None, None), "waits": (2000, None, NO_PLUGIN)}
 
@@ -72,7 +73,7 @@ def test_on_a_cluster_no_part_is_given_of_a_gpu_that_a_device_plugin_shares_itse
         return Loop(world, load_policy("default"), live=live).cycle(0.0).plan.text()
 
     assert planned(NODE, live=False) == f"bind default/half n1 {GPU}=0"
-    why = f"0/1 nodes: 1 whose device plugin gives out parts of {GPU} itself"
+    why = f"0/1 nodes: 1 whose device plugin gives out its own parts of {GPU}"
     assert planned(NODE, live=True) == f"wait default/half 1 never: {why}"
     assert planned(NODE, plain, live=True) == f"bind default/half n2 {GPU}=0"
 
@@ -82,4 +83,4 @@ def test_nor_of_one_that_the_kubelet_counts_by_another_name() -> None:
     node = {**NODE, "metadata": {"name": "n1"}, "status": {"allocatable": percents}}
     event = read(node, ["phalanx"])
     assert isinstance(event, NodeSeen)
-    assert [one.split for one in event.node.devices] == [True, True]
+    assert [one.side for one in event.node.devices] == [UNLISTED, UNLISTED]

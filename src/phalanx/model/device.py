@@ -18,6 +18,8 @@ _WORD = re.compile(r"[a-z0-9.]+", re.ASCII)
 
 #: Nothing is known of it.
 UNKNOWN = -1
+#: In the place of a side: its program gives out parts, but which devices it has is not known.
+UNLISTED = "unlisted"
 
 #: More of one resource on one node are no devices but a count.
 DEVICES_MAX = 256
@@ -52,9 +54,11 @@ class Device:
     healthy: bool = True
     #: An administrator took it out of service.
     cordoned: bool = False
-    #: Its device plugin gives out parts of it, or counts it by another name: whoever asks the kubelet for one of its
-    #: resource does not get this very one whole.
-    split: bool = False
+    #: Whose program on the node gives out parts of it, or counts it by another name: whoever asks the kubelet for one
+    #: of its resource does not get this very one whole. Empty: nobody's.
+    side: str = ""
+    #: To how many pods that program gives a part of it; 0: any number.
+    seats: int = 0
 
     @property
     def usable(self) -> bool:
@@ -116,10 +120,14 @@ class DeviceTable:
     numa: Int
     group: Int
     replicas: Int
+    seats: Int
+    #: Position in `sides`, which are sorted.
+    side: Int
     usable: Bool
     ids: tuple[str, ...]
     resources: tuple[str, ...]
     models: tuple[str, ...]
+    sides: tuple[str, ...]
     _kinds: "list[DeviceKinds]" = field(default_factory=list["DeviceKinds"], repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -190,7 +198,7 @@ def _frozen(array: Int) -> Int:
 _NONE = _frozen(np.zeros(0, np.int64))
 NO_DEVICES = DeviceTable(
     first=_NONE, node=_NONE, resource=_NONE, model=_NONE, index=_NONE, memory=_NONE, numa=_NONE, group=_NONE,
-    replicas=_NONE, usable=np.zeros(0, np.bool_), ids=(), resources=(), models=(),
+    replicas=_NONE, seats=_NONE, side=_NONE, usable=np.zeros(0, np.bool_), ids=(), resources=(), models=(), sides=(),
 )  # fmt: skip
 
 

@@ -137,6 +137,8 @@ class DevicesSeen:
     object: Reference
     devices: tuple[Device, ...] = ()
     uid: str = ""
+    #: Whose program on the node gives out parts of them, where nobody else counts them.
+    side: str = ""
     #: As of a `Node`.
     zones: tuple[Zone, ...] = ()
     numa_policy: str = ""

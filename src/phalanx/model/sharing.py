@@ -4,7 +4,7 @@ The kubelet picks the index of a plain `nvidia.com/gpu` itself, so what tells on
 *group*: an id that all who share it carry. A node has as many slots as devices; a group has one of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,10 @@ NOWHERE = -1
 NEVER = 2**50
 #: A pod asks for parts of so many devices at most.
 DEVICES_MAX = 99
+#: What is counted of each device, one row of the books each: memory, compute, and how many share it. The last one is no
+#: limit: how many of those compute side by side, which nobody does beside who takes turns.
+MEMORY, CORES, SEATS, ABREAST = range(4)
+COUNTED = 4
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,10 +33,16 @@ class Part:
     """What a task takes of devices that it shares: the same of each."""
 
     devices: int = 1
-    #: Thousandths of a device; 0 where it asks for memory alone.
+    #: Thousandths of a device's memory; 0 where it says so in bytes.
     milli: int = 0
-    #: Bytes; 0 where it asks for a fraction alone. With both, such as compute and memory, the greater part is taken.
+    #: Bytes; 0 where it asks for a fraction alone. With both the greater part is taken.
     memory: int = 0
+    #: Thousandths of a device's compute; 0: it does not limit what it uses of it.
+    cores: int = 0
+    #: It computes side by side with others of its device, and not in turns.
+    abreast: bool = False
+    #: Whose program on the node gives it out; empty: nobody's, the device is reserved for those who share it.
+    side: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +67,11 @@ class SharedTable:
     index: Int
     #: MiB; 0: not known.
     memory: Int
+    #: How many may share it; 0: any number.
+    seats: Int
     usable: Bool
-    #: In thousandths of a MiB, or of the device where its memory is not known (`levels`): of pods that stay, of pods
-    #: that terminate, and what is promised to pods that are not there yet.
+    #: [what is counted, device], as `levels` has it: of pods that stay, of pods that terminate, and what is promised to
+    #: pods that are not there yet.
     here: Int
     leaving: Int
     promised: Int
@@ -71,31 +83,57 @@ class SharedTable:
     #: to it; NOWHERE: none.
     running: Int
     tasks: Int
-    #: Of which nobody may be given a part: their device plugin must be told of it, and is not; None: there are none.
-    barred: Bool | None = None
+    #: By whose program on the node parts are given out, as a position in `sides`; None: it does not matter here.
+    side: Int | None = None
+    sides: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.node)
 
     @property
     def capacity(self) -> Int:
-        """Return what each device has."""
-        return capacity_of(self.memory)
+        """Return [what is counted, device]: what each device has."""
+        return capacity_of(self.memory, self.seats)
+
+    def of_side(self, side: str) -> Bool | None:
+        """Return the devices of which a side gives out parts; None: all of them."""
+        if self.side is None:
+            return None
+        chosen: Bool = self.side == (self.sides.index(side) if side in self.sides else NOWHERE)
+        return chosen
 
 
-def capacity_of(memory: Int) -> Int:
-    """Return what devices of so many MiB have, in the unit in which parts of them are counted."""
-    return np.asarray(WHOLE * np.maximum(memory, 1), np.int64)
+def capacity_of(memory: Int, seats: Int) -> Int:
+    """Return [what is counted, device]: what devices of so many MiB have, in the unit in which parts are counted."""
+    found = np.full((COUNTED, len(memory)), NEVER)
+    found[MEMORY] = WHOLE * np.maximum(memory, 1)
+    found[CORES] = WHOLE
+    found[SEATS] = np.where(seats > 0, seats, NEVER)
+    return found
 
 
 def levels(part: Part, memory: Int) -> Int:
-    """Return what a part takes of devices of so many MiB: a fraction is that of the memory, too.
+    """Return [what is counted, device]: what a part takes of devices of so many MiB.
 
-    So one number per device says all: fractions never add up to more than one, and memory never to more than there is.
+    Memory in thousandths of a MiB, or of the device where its memory is not known: so fractions and bytes add up.
     """
+    found = np.zeros((COUNTED, *np.shape(memory)), np.int64)
     if part.memory:
-        return np.where(memory > 0, np.maximum(WHOLE * mebibytes(part.memory), part.milli * memory), NEVER)
-    return np.asarray(part.milli * np.maximum(memory, 1), np.int64)
+        found[MEMORY] = np.where(memory > 0, np.maximum(WHOLE * mebibytes(part.memory), part.milli * memory), NEVER)
+    else:
+        found[MEMORY] = part.milli * np.maximum(memory, 1)
+    found[CORES], found[SEATS], found[ABREAST] = part.cores, 1, part.abreast
+    return found
+
+
+def counted_of(parts: Iterable[Part], seats: Int) -> int:
+    """Return how many rows must be counted where these parts are given out: what memory implies need not be."""
+    parts = list(parts)
+    if any(part.abreast for part in parts):
+        return ABREAST + 1
+    if seats.any():
+        return SEATS + 1
+    return CORES + 1 if any(part.cores != part.milli for part in parts) else MEMORY + 1
 
 
 def mebibytes(memory: int) -> int:
@@ -104,5 +142,5 @@ def mebibytes(memory: int) -> int:
 
 
 def milli_of(part: Part, memory: int) -> int:
-    """Return which part of a device of so many MiB this is, in thousandths, rounded up."""
+    """Return which part of the memory of a device of so many MiB this is, in thousandths, rounded up."""
     return max(-(-WHOLE * mebibytes(part.memory) // memory), part.milli) if part.memory else part.milli

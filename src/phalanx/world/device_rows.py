@@ -10,7 +10,7 @@ from phalanx.model.device import DEVICE_RESOURCES, NO_DEVICES, Device, DeviceTab
 from phalanx.model.node import Node
 
 #: Columns of one node's piece, in the order of its arrays.
-_COLUMNS = ("resource", "model", "index", "memory", "numa", "group", "replicas", "usable")
+_COLUMNS = ("resource", "model", "index", "memory", "numa", "group", "replicas", "seats", "side", "usable")
 
 
 class DeviceRows:
@@ -64,7 +64,8 @@ def _table(names: tuple[str, ...], of_node: Mapping[str, tuple[Device, ...]]) ->
     every = {one for listed in kinds.values() for one in listed}
     resources = {name: code for code, name in enumerate(sorted({one.resource for one in every}))}
     models = {name: code for code, name in enumerate(sorted({one.model for one in every}))}
-    pieces = {kind: _piece(listed, resources, models) for kind, listed in kinds.items()}
+    sides = {name: code for code, name in enumerate(sorted({one.side for one in every}))}
+    pieces = {kind: _piece(listed, resources, models, sides) for kind, listed in kinds.items()}
     whole = np.concatenate([pieces[id(listed)] for listed in lists])
     counts = np.fromiter((len(listed) for listed in lists), np.int64, len(lists))
     columns: dict[str, Any] = {name: np.ascontiguousarray(whole[:, at]) for at, name in enumerate(_COLUMNS)}
@@ -75,15 +76,17 @@ def _table(names: tuple[str, ...], of_node: Mapping[str, tuple[Device, ...]]) ->
         array.flags.writeable = False
     return DeviceTable(
         first=first, node=node, usable=usable, ids=tuple(one.id for listed in lists for one in listed),
-        resources=tuple(resources), models=tuple(models), **columns,
+        resources=tuple(resources), models=tuple(models), sides=tuple(sides), **columns,
     )  # fmt: skip
 
 
-def _piece(listed: tuple[Device, ...], resources: Mapping[str, int], models: Mapping[str, int]) -> Int:
+def _piece(
+    listed: tuple[Device, ...], resources: Mapping[str, int], models: Mapping[str, int], sides: Mapping[str, int]
+) -> Int:
     rows = [
         (
             resources[one.resource], models[one.model], one.index, one.memory, one.numa, one.group, one.replicas,
-            one.usable,
+            one.seats, sides[one.side], one.usable,
         )
         for one in listed
     ]  # fmt: skip

@@ -72,7 +72,8 @@ class Reservations:
         if not (task.groups and task.charged):
             return None
         if task.shape.part is not None:
-            return self.shared
+            # What a program on the node gives out needs nobody to keep it.
+            return None if task.shape.part.side else self.shared
         return self._reserved if _reserves(task) else None
 
 

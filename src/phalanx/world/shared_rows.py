@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from phalanx.model.axis import Bool, Int
+from phalanx.model.axis import Int
 from phalanx.model.device import DeviceTable
 from phalanx.model.running import RunningTable
-from phalanx.model.sharing import MIB, NOWHERE, RESOURCE, Part, SharedTable, levels
+from phalanx.model.sharing import COUNTED, MIB, NOWHERE, RESOURCE, Part, SharedTable, levels
 from phalanx.model.snapshot import NodeTable, TaskTable
 from phalanx.model.task import State
 
@@ -32,6 +32,7 @@ class _Seat(NamedTuple):
 class _Piece:
     """One node: what is taken of its devices, by their places among them."""
 
+    #: [here | leaving | promised, what is counted, device].
     books: Int
     groups: dict[int, str]
     stray: int
@@ -47,7 +48,6 @@ class SharedRows:
     _dirty: set[str] = field(default_factory=set[str])
     _devices: DeviceTable | None = None
     _rows: Int = field(default_factory=lambda: np.zeros(0, np.int64))
-    _barred: Bool | None = None
 
     def touch(self, name: str) -> None:
         """Mark a node: it, or a task on it, changed."""
@@ -56,7 +56,9 @@ class SharedRows:
     def table(self, world: "World", nodes: NodeTable, running: RunningTable, tasks: TaskTable) -> SharedTable | None:
         """Return the table; None: nobody shares anything."""
         setting = world.sharings.setting
-        if setting is None or not world.links.sharing:
+        # Where a side gives out parts, who asks for whole devices must keep off.
+        sided = world.sharings.live and any(nodes.devices.sides)
+        if setting is None or not (world.links.sharing or sided):
             self._dirty.clear()
             self._pieces.clear()
             self._devices = None
@@ -64,7 +66,6 @@ class SharedRows:
         devices = nodes.devices
         if devices is not self._devices:
             self._devices, self._rows = devices, np.flatnonzero(devices.of_resource(RESOURCE))
-            self._barred = _barred(world, nodes, devices.node[self._rows]) if world.sharings.live else None
             self._pieces.clear()
             self._dirty = {world.tasks[uid].node or world.tasks[uid].nominated or "" for uid in world.links.sharing}
             self._dirty.update(move.node for move in world.moves.places.values())
@@ -82,13 +83,13 @@ class SharedRows:
             else:
                 self._pieces.pop(name, None)
         self._dirty.clear()
-        return self._joined(nodes, running, tasks, first, node, memory, devices)
+        return self._joined(nodes, running, tasks, first, node, memory, devices, live=world.sharings.live)
 
     def _joined(
         self, nodes: NodeTable, running: RunningTable, tasks: TaskTable, first: Int, node: Int, memory: Int,
-        devices: DeviceTable,
+        devices: DeviceTable, *, live: bool,
     ) -> SharedTable:  # fmt: skip
-        books = np.zeros((3, len(node)), np.int64)
+        books = np.zeros((3, COUNTED, len(node)), np.int64)
         stray = np.zeros(len(nodes), np.int64)
         groups: dict[int, str] = {}
         at: dict[str, tuple[int, ...]] = {}
@@ -96,7 +97,7 @@ class SharedRows:
         for name in sorted(self._pieces.keys() & nodes.row.keys()):
             piece, row = self._pieces[name], nodes.row[name]
             begin = int(first[row])
-            books[:, begin : begin + piece.books.shape[1]] = piece.books
+            books[:, :, begin : begin + piece.books.shape[2]] = piece.books
             stray[row] = piece.stray
             groups.update((begin + place, group) for place, group in piece.groups.items())
             for uid, places in piece.at.items():
@@ -104,17 +105,10 @@ class SharedRows:
         usable = devices.usable[self._rows] & (devices.replicas[self._rows] == 1)
         return SharedTable(
             first=first, device=self._rows, node=node, index=devices.index[self._rows], memory=memory,
-            usable=usable, here=books[_HERE], leaving=books[_LEAVING], promised=books[_PROMISED],
-            barred=self._barred, stray=stray, groups=groups, running=_places(running.uids, at),
-            tasks=_places(tasks.uids, at),
+            seats=devices.seats[self._rows], usable=usable, here=books[_HERE], leaving=books[_LEAVING],
+            promised=books[_PROMISED], stray=stray, groups=groups, running=_places(running.uids, at),
+            tasks=_places(tasks.uids, at), side=devices.side[self._rows] if live else None, sides=devices.sides,
         )  # fmt: skip
-
-
-def _barred(world: "World", nodes: NodeTable, node: Int) -> Bool | None:
-    """Return which devices, given the node of each, their device plugin splits itself; None: none of them."""
-    # A loop over the nodes, when the devices of one changed.
-    split = [any(one.split for one in world.nodes[name].devices) for name in nodes.names]
-    return np.array(split, np.bool_)[node] if any(split) else None
 
 
 def _places(uids: tuple[str, ...], at: Mapping[str, tuple[int, ...]]) -> Int:
@@ -166,7 +160,7 @@ def _piece(seats: Iterable[_Seat], memory: Int, index: Int, ids: Iterable[str]) 
     held = {group for seat in seats if seat.book != _PROMISED for group in seat.groups}
     others = sorted(names - place.keys(), key=lambda group: (group not in held, group))
     place.update(zip(others, left, strict=False))
-    books = np.zeros((3, len(index)), np.int64)
+    books = np.zeros((3, COUNTED, len(index)), np.int64)
     at: dict[str, tuple[int, ...]] = {}
     for seat in sorted(seats):
         places = tuple(place.get(group, NOWHERE) for group in seat.groups)
@@ -175,6 +169,6 @@ def _piece(seats: Iterable[_Seat], memory: Int, index: Int, ids: Iterable[str]) 
         at[seat.uid] = places
         for one in places:
             if one != NOWHERE:
-                books[seat.book, one] += int(levels(seat.part, memory[one]))
+                books[seat.book, :, one] += levels(seat.part, memory[one])
     groups = {number: group for group, number in place.items() if group not in numbers}
     return _Piece(books, groups, len(held - place.keys()), at)

@@ -13,11 +13,6 @@ from phalanx.model.node import Node
 from phalanx.model.sharing import MIB, RESOURCE, WHOLE, Part, Sharing, mebibytes, milli_of
 from phalanx.model.task import Hold, Shape, State, Task
 
-#: On a real cluster, of a pod that asks a device plugin which shares GPUs: that must read who has which.
-NO_NODE_SIDE = (
-    "parts of a GPU are not given out on a cluster by this version, which does not tell the device plugin on the node "
-    "who has which; plan -f and simulate place it"
-)
 NO_PLUGIN = "parts of a GPU are given out only with the plugin shared_devices, which the policy does not have"
 
 #: So many shapes are remembered. Pods of a template have the same one.
@@ -29,9 +24,9 @@ class Sharings:
 
     def __init__(self) -> None:
         self.setting: Sharing | None = None
-        #: Why who asks is held: everybody where nothing is shared, else who asks a device plugin for it.
+        #: Why who asks is held; empty: nobody is.
         self._why = ""
-        #: On a real cluster.
+        #: On a real cluster, where what is given out must be told to the node.
         self.live = False
         #: MiB of the devices of all nodes; of those that do not say, 0.
         self._memories: Counter[int] = Counter()
@@ -43,11 +38,11 @@ class Sharings:
     def set(self, setting: Sharing | None, *, live: bool = False) -> None:
         """Say whether devices are shared, when the policy changes; None: not, and who asks is held.
 
-        `live`: on a real cluster, where device plugins that share devices themselves must be told who has which.
+        `live`: on a real cluster, where programs on nodes that share devices themselves must be told who has which.
         """
-        why = NO_PLUGIN if setting is None else NO_NODE_SIDE if live else ""
-        if (setting, why) != (self.setting, self._why):
-            self.setting, self._why, self._stale, self.live = setting, why, True, live
+        why = NO_PLUGIN if setting is None else ""
+        if (setting, live, why) != (self.setting, self.live, self._why):
+            self.setting, self.live, self._why, self._stale = setting, live, why, True
 
     def see(self, before: Node | None, now: Node | None) -> None:
         """Take note of the devices of a node; None: it was not there, or is gone."""
@@ -77,10 +72,9 @@ class Sharings:
         if task.part is None:
             return task
         hold = task.hold
-        if hold is not None and hold.message in {NO_NODE_SIDE, NO_PLUGIN}:
+        if hold is not None and hold.message == NO_PLUGIN:
             hold = None
-        held = self._why and (self.setting is None or task.part_counted)
-        if held and hold is None and task.ours and task.state is State.PENDING:
+        if self._why and hold is None and task.ours and task.state is State.PENDING:
             hold = Hold(task.part_field, self._why)
         key = (task.shape, task.part, task.part_counted)
         shape = self._known.get(key)
@@ -97,6 +91,7 @@ class Sharings:
             if counted_there:
                 amounts[RESOURCE] = WHOLE * part.devices
             return replace(shape, requests=tuple(sorted(amounts.items())), part=None, counted=0)
+        # Amounts are memory alone, which is enough to say what cannot fit; queues count the greater part of the two.
         least, most = self._bounds(part)
         if least:
             amounts[RESOURCE] = least * part.devices
@@ -107,12 +102,12 @@ class Sharings:
         """Return the least and the most that a part may be of a device, in the resource's smallest unit."""
         assert unit(RESOURCE) == WHOLE
         if not part.memory:
-            return part.milli, part.milli
+            return part.milli, max(part.milli, part.cores)
         serving = [memory for memory in self._sizes if memory >= mebibytes(part.memory)]
         if not serving:
             return 0, 0
         least = max(WHOLE * mebibytes(part.memory) // serving[-1], part.milli, 1)
-        return least, milli_of(part, serving[0])
+        return least, max(milli_of(part, serving[0]), part.cores)
 
 
 def _memories(node: Node) -> tuple[int, ...]:

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple
 from phalanx.model.device import DEVICES_MAX, UNKNOWN, Device
 from phalanx.model.quantity import shown
 
-#: Annotation -> the resource that its device plugin counts, and the fields of a record in order.
-REGISTERS: dict[str, tuple[str, tuple[str, ...]]] = {
+#: Annotation -> the resource that its device plugin counts, whose that plugin is, and the fields of a record in order.
+REGISTERS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "hami.io/node-nvidia-register": (
-        "nvidia.com/gpu", ("id", "count", "devmem", "devcore", "type", "numa", "health", "index", "mode"),
+        "nvidia.com/gpu", "hami", ("id", "count", "devmem", "devcore", "type", "numa", "health", "index", "mode"),
     ),
-    "volcano.sh/node-vgpu-register": ("volcano.sh/vgpu-number", ("id", "count", "devmem", "type", "health", "mode")),
+    "volcano.sh/node-vgpu-register": (
+        "volcano.sh/vgpu-number", "volcano", ("id", "count", "devmem", "type", "health", "mode"),
+    ),
 }  # fmt: skip
 #: A device in this mode is cut into slices, which have sizes of their own.
 _SLICED = "mig"
@@ -38,7 +40,7 @@ class RegisterError(ValueError):
 
 def registered(key: str, text: str) -> Register:
     """Return the devices of a register, numbered as it numbers them, else in its order."""
-    resource, names = REGISTERS[key]
+    resource, _, names = REGISTERS[key]
     records = _listed(text) if text.lstrip().startswith("[") else _split(text, names)
     if len(records) > DEVICES_MAX:
         raise RegisterError(f"found {len(records)} devices, allowed are at most {DEVICES_MAX}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from phalanx.model.axis import GPU, Amounts, unit
-from phalanx.model.device import Device
+from phalanx.model.device import UNLISTED, Device
 
 #: What nodes count beside the places of a resource, and what is not asked for by itself.
 _BESIDE = {
@@ -16,7 +16,7 @@ _BESIDE = {
 
 
 def joined(
-    resource: str, found: Mapping[str, list[Device]], left: Amounts, places: int
+    resource: str, side: str, found: Mapping[str, list[Device]], left: Amounts, places: int
 ) -> tuple[dict[str, list[Device]], Amounts]:
     """Return devices and what may be given out, with each device of this resource as one GPU.
 
@@ -34,5 +34,6 @@ def joined(
         many = min(len(usable), given)
     kept = {name: amount for name, amount in left.items() if name not in (resource, *_BESIDE.get(resource, ()))}
     others = {name: devices for name, devices in found.items() if name != resource}
-    gpus = [replace(one, resource=GPU, replicas=1, split=True) for one in listed]
+    known = side if all(one.id for one in listed) else UNLISTED
+    gpus = [replace(one, resource=GPU, replicas=1, side=known, seats=one.replicas) for one in listed]
     return others | {GPU: gpus}, kept | {GPU: max(many, 0) * unit(GPU)}

@@ -13,7 +13,7 @@ from phalanx.dialects.core.device_registers import REGISTERS, RegisterError, reg
 from phalanx.dialects.core.device_splits import joined
 from phalanx.dialects.core.percented_devices import percented, with_percented
 from phalanx.model.axis import GPU, Amounts, is_extended, unit
-from phalanx.model.device import DEVICES_MAX, Device
+from phalanx.model.device import DEVICES_MAX, UNLISTED, Device
 from phalanx.model.keys import CORDONED_DEVICES, DEVICE_LINKS, annotation, label, mistaken
 from phalanx.model.quantity import QuantityError, capacity, shown
 
@@ -61,12 +61,13 @@ def described(
     reading.cordon(found)
     link(found, labels, annotations, reading.places, reading.remarks)
     left = reading.left(found)
-    for resource in reading.shared:
-        found, left = joined(resource, found, left, reading.places(resource))
+    for resource, side in reading.shared.items():
+        found, left = joined(resource, side, found, left, reading.places(resource))
     for resource in reading.unread:
         found[resource] = reading.uncounted(resource, found.get(resource, []))
     if GPU in found and GPU in allocatable and GPU not in counted:
-        found[GPU] = [replace(one, split=True) for one in found[GPU]]
+        # Which is which only its object says.
+        found[GPU] = [replace(one, side=UNLISTED) for one in found[GPU]]
     devices = tuple(sorted(one for listed in found.values() for one in listed))
     return Described(devices, left, tuple(reading.remarks))
 
@@ -87,21 +88,22 @@ class _Reading:
         #: Files often have the one without the other; a plugin that withholds a device lowers the allocatable ones.
         self.capacity = {name: max(amount, capacity_.get(name, 0)) for name, amount in allocatable.items()}
         self.remarks: list[str] = []
-        #: Of which a device plugin gives out parts; and those of which nobody can say how many its places are.
-        self.shared: list[str] = []
+        #: Of which a device plugin gives out parts, with whose it is; and those of which nobody can say how many its
+        #: places are.
+        self.shared: dict[str, str] = {}
         self.unread: list[str] = []
 
     def registers(self) -> dict[str, list[Device]]:
         """Read the annotations in which device plugins list every device."""
         found = {}
-        for key, (resource, _) in REGISTERS.items():
+        for key, (resource, side, _) in REGISTERS.items():
             text = self.annotations.get(key)
             if text is None or resource not in self.allocatable or resource in found:
                 continue
             try:
                 found[resource], sliced = registered(key, text)
                 if not sliced:
-                    self.shared.append(resource)
+                    self.shared[resource] = side
             except RegisterError as error:
                 self.remarks.append(f"{annotation(key)}: {error}; its {resource} are counted and no more")
                 self.unread.append(resource)

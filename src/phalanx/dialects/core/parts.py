@@ -19,7 +19,7 @@ MEBIBYTES_ALLOWED = "a whole number of MiB, at least 1"
 ONE_OF_THEM = "allowed is one of them"
 
 #: What a pod on a node is taken for whose part cannot be read: it has the device for itself.
-UNREADABLE = Part(milli=WHOLE)
+UNREADABLE = Part(milli=WHOLE, cores=WHOLE)
 
 
 class Fields(NamedTuple):
@@ -51,7 +51,8 @@ def part_of(fraction: str | None, memory: int | None, devices: str | None, field
         return None
     count = 1 if devices is None else _devices(devices, fields.devices)
     if fraction is not None:
-        return Asked(Part(count, milli=_milli(fraction, fields.fraction)), fields.fraction)
+        milli = _milli(fraction, fields.fraction)
+        return Asked(Part(count, milli=milli, cores=milli), fields.fraction)
     return Asked(Part(count, memory=memory or 0), fields.memory)
 
 

@@ -5,7 +5,7 @@ Who says nothing of memory gets all of it, so a GPU whose cores alone are limite
 
 from typing import NamedTuple
 
-from phalanx.dialects.core.container_parts import MEMORY_MAX, Asking, asking, several
+from phalanx.dialects.core.container_parts import HUNDRED, MEMORY_MAX, Asking, asking, several
 from phalanx.dialects.core.parts import MEBIBYTES_ALLOWED, ONE_OF_THEM, Asked
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.mistakes import FieldError
@@ -26,6 +26,9 @@ class Words(NamedTuple):
     priority: str = ""
 
 
+#: Whose device plugin reads what it says.
+SIDES = ("hami", "volcano")
+
 HAMI = Words(
     "nvidia.com/gpu", "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores", "nvidia.com/priority"
 )
@@ -34,13 +37,15 @@ VOLCANO = Words(
 )
 
 #: The words of each, and those that make a request one for parts: `nvidia.com/gpu` alone is for whole ones anywhere.
-_SYSTEMS = ((frozenset(HAMI), frozenset(HAMI[1:]), HAMI), (frozenset(VOLCANO), frozenset(VOLCANO), VOLCANO))
+_SYSTEMS = (
+    (frozenset(HAMI), frozenset(HAMI[1:]), HAMI, SIDES[0]), (frozenset(VOLCANO), frozenset(VOLCANO), VOLCANO, SIDES[1]),
+)  # fmt: skip
 _TELLING = frozenset(HAMI[1:] + VOLCANO)
 
 
 def part(pod: Pod) -> Asked | None:
     """Return the part that a pod asks for."""
-    said = [_asked(found, telling, words) for found, telling, words in _asking(pod)]
+    said = [_asked(*one) for one in _asking(pod)]
     if len(said) > 1:
         raise FieldError(said[0].field, f"contradicts {said[1].field}: {ONE_OF_THEM}")
     return said[0] if said else None
@@ -56,14 +61,14 @@ def asks(pod: Pod) -> bool:
     return bool(asking(pod.spec, _TELLING | {HAMI.devices}))
 
 
-def _asking(pod: Pod) -> list[tuple[list[Asking], frozenset[str], Words]]:
+def _asking(pod: Pod) -> list[tuple[list[Asking], frozenset[str], Words, str]]:
     if not asking(pod.spec, _TELLING):
         return []
     systems = [one for one in _SYSTEMS if asking(pod.spec, one[1])]
-    return [(asking(pod.spec, every), telling, words) for every, telling, words in systems]
+    return [(asking(pod.spec, every), telling, words, side) for every, telling, words, side in systems]
 
 
-def _asked(containers: list[Asking], telling: frozenset[str], words: Words) -> Asked:
+def _asked(containers: list[Asking], telling: frozenset[str], words: Words, side: str) -> Asked:
     field = next(
         one.field(name)
         for one in containers
@@ -73,7 +78,8 @@ def _asked(containers: list[Asking], telling: frozenset[str], words: Words) -> A
     devices = sum(one.devices(words.devices) or 1 for one in containers)
     if (hold := several(containers)) is not None:
         # Nobody knows which container gets which: on a node they have whole ones.
-        return Asked(Part(min(devices, DEVICES_MAX), milli=WHOLE), field, words, hold)
+        whole = Part(min(devices, DEVICES_MAX), milli=WHOLE, cores=WHOLE, side=side)
+        return Asked(whole, field, words, hold)
     (one,) = containers
     if words.priority in one.values:
         hold = Hold(one.field(words.priority), "not honoured by this version")
@@ -81,6 +87,7 @@ def _asked(containers: list[Asking], telling: frozenset[str], words: Words) -> A
     share, cores = one.percent(words.share), one.percent(words.cores, 0)
     if memory is not None and share is not None:
         raise FieldError(one.field(words.memory), f"contradicts {one.field(words.share)}: {ONE_OF_THEM}")
-    if memory is None:
-        return Asked(Part(devices, milli=10 * max(share or 100, cores or 0)), field, words, hold)
-    return Asked(Part(devices, milli=10 * (cores or 0), memory=memory * MIB), field, words, hold)
+    # Who has all the cores has the GPU for itself, as there: nobody else gets any of its memory.
+    of_memory = WHOLE if cores == HUNDRED else 0 if memory is not None else 10 * (share or HUNDRED)
+    part = Part(devices, of_memory, (memory or 0) * MIB, 10 * (cores or 0), side=side)
+    return Asked(part, field, words, hold)

@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from phalanx.dialects.core import objects
 from phalanx.dialects.core.percented_devices import MODEL, NVIDIA, VENDOR
+from phalanx.dialects.koordinator.parts import SIDE
 from phalanx.dialects.mistakes import FieldError, check_name, under
 from phalanx.model.axis import GPU
 from phalanx.model.device import DEVICES_MAX, UNKNOWN, Device
@@ -71,7 +72,7 @@ def read_devices(one: DeviceObject) -> DevicesSeen:
         )  # fmt: skip
     ours = labels.get(VENDOR, NVIDIA) == NVIDIA
     devices = tuple(found[minor] for minor in sorted(found)) if ours else ()
-    return DevicesSeen(Reference(f"{KIND}.{GROUP}", meta.name), devices, meta.uid or "")
+    return DevicesSeen(Reference(f"{KIND}.{GROUP}", meta.name), devices, meta.uid or "", SIDE)
 
 
 def _place(one: Listed) -> tuple[int, str]:

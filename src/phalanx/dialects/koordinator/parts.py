@@ -19,6 +19,8 @@ GPU, SHARED = "koordinator.sh/gpu", "koordinator.sh/gpu.shared"
 CORE, MEMORY, RATIO = "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory", "koordinator.sh/gpu-memory-ratio"
 NAMES = (GPU, MEMORY, RATIO, CORE, SHARED)
 _NAMES = frozenset(NAMES)
+#: Whose program on the node reads which GPUs a pod has.
+SIDE = "koordinator"
 
 _PERCENT_MAX = DEVICES_MAX * HUNDRED
 _PERCENT_ALLOWED = f"a whole number of percent from 1 to {_PERCENT_MAX}"
@@ -40,7 +42,7 @@ def part(pod: Pod) -> Asked | None:
     if (hold := several(containers)) is not None:
         # Nobody knows which container gets which: on a node they have whole ones.
         devices = sum(_part(one).devices for one in containers)
-        return Asked(Part(min(devices, DEVICES_MAX), milli=WHOLE), field, NAMES, hold)
+        return Asked(Part(min(devices, DEVICES_MAX), milli=WHOLE, cores=WHOLE, side=SIDE), field, NAMES, hold)
     return Asked(_part(containers[0]), field, NAMES)
 
 
@@ -71,7 +73,8 @@ def _part(one: Asking) -> Part:
             raise FieldError(one.field(GPU), f"contradicts {one.field(other)}: {ONE_OF_THEM}")
         percent = _percent(one, GPU) or 0
         devices = _whole(one, GPU, percent)
-        return Part(devices, milli=10 * percent // devices)
+        each = 10 * percent // devices
+        return Part(devices, milli=each, cores=each, side=SIDE)
     memory = one.amount(MEMORY, 1, MEMORY_MAX, "memory such as 8Gi, at least 1 byte")
     ratio, core = _percent(one, RATIO), _percent(one, CORE)
     if memory is None and ratio is None:
@@ -81,8 +84,8 @@ def _part(one: Asking) -> Part:
         raise FieldError(one.field(MEMORY), f"contradicts {one.field(RATIO)}: {ONE_OF_THEM}")
     shared = one.devices(SHARED)
     devices = shared or (1 if ratio is None else _whole(one, RATIO, ratio))
-    each = max(_each(one, RATIO, ratio, devices), _each(one, CORE, core, devices))
-    return Part(devices, milli=10 * each, memory=-(-(memory or 0) // devices))
+    of_memory, of_cores = 10 * _each(one, RATIO, ratio, devices), 10 * _each(one, CORE, core, devices)
+    return Part(devices, of_memory, -(-(memory or 0) // devices), of_cores, side=SIDE)
 
 
 def _percent(one: Asking, name: str) -> int | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from phalanx.engine.session.column import Column
+from phalanx.engine.session.device_names import Names
 from phalanx.engine.session.journal import Journal
 from phalanx.engine.session.ledger import Ledger
 from phalanx.engine.session.left import left_later, left_now
@@ -16,7 +17,19 @@ from phalanx.engine.session.parts import Offers, chosen
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.rows import distinct
 from phalanx.model.axis import Bool, Int
-from phalanx.model.sharing import NEVER, NOWHERE, RESOURCE, WHOLE, Part, SharedTable, levels
+from phalanx.model.sharing import (
+    ABREAST,
+    MEMORY,
+    NEVER,
+    NOWHERE,
+    RESOURCE,
+    SEATS,
+    WHOLE,
+    Part,
+    SharedTable,
+    counted_of,
+    levels,
+)
 from phalanx.model.snapshot import Snapshot
 
 #: The column of devices that nobody shares, [node, 1].
@@ -33,19 +46,6 @@ def whole_devices(snapshot: Snapshot) -> Column:
     return Column(WHOLE_DEVICES, footprint[:, None], capacity[:, None])
 
 
-class _Names(dict[int, tuple[str, ...]]):
-    """The id of the group on each row, worked out when it is asked for, as what a task that shares it alone says."""
-
-    def __init__(self, table: SharedTable) -> None:
-        super().__init__((row, (name,)) for row, name in table.groups.items())
-        self[NOWHERE] = ()
-        self._index = table.index
-
-    def __missing__(self, row: int) -> tuple[str, ...]:
-        name = self[row] = (str(int(self._index[row])),)
-        return name
-
-
 class Devices:
     """What is taken of every shared device, and by whom. Every change is in the journal."""
 
@@ -60,8 +60,12 @@ class Devices:
         self._spread = spread
         #: [shape]: of how many devices a task takes a part.
         self._counts = np.array([part.devices if part else 0 for part in self.parts], np.int64)
-        self._capacity = np.where(table.usable, table.capacity, 0)
-        self._here, self._leaving, self._promised = table.here.copy(), table.leaving.copy(), table.promised.copy()
+        #: How many of the things that can be counted must be: mostly one. All but the last of them are limits.
+        self._counted = counted_of(filter(None, self.parts), table.seats)
+        self._limits = min(self._counted, ABREAST)
+        self._capacity = np.where(table.usable, table.capacity[: self._limits], 0)
+        here, leaving, promised = (self._columns(book) for book in (table.here, table.leaving, table.promised))
+        self._here, self._leaving, self._promised = here, leaving, promised
         #: [waiting task, device]: the rows that it has, or that are or were promised to it.
         width = max((part.devices for part in self.parts if part), default=1)
         self.tasks = np.full((len(snapshot.tasks), max(width, table.tasks.shape[1])), NOWHERE)
@@ -72,33 +76,50 @@ class Devices:
         self.prefer: Callable[[Request, Int], Int] | None = None
         self._taken: dict[int, Int] = {}
         self._wished: dict[int, Int] = {}
-        self._names = _Names(table)
-        taken = np.flatnonzero(self._here | self._leaving | self._promised)
+        self._names = Names(table)
+        taken = np.flatnonzero(here[:, MEMORY] | leaving[:, MEMORY] | promised[:, MEMORY])
         self._write_wholes(taken, np.zeros((3, len(taken)), np.int64))
+
+    def _columns(self, counted: Int) -> Int:
+        """Return [device, what is counted] of [what may be counted, device]."""
+        return np.array(counted[: self._counted].T, order="C")
 
     def part(self, shape: int) -> Part | None:
         """Return the part that a shape asks for."""
         return self.parts[shape]
 
     def taken(self, shape: int) -> Int:
-        """Return [device]: what one copy of a shape takes of it."""
+        """Return [device, what is counted]: what one copy of a shape takes of it."""
         if shape not in self._taken:
             part = self.parts[shape]
             assert part is not None
-            self._taken[shape] = levels(part, self.table.memory)
+            self._taken[shape] = self._columns(levels(part, self.table.memory))
         return self._taken[shape]
 
     def _asked(self, shape: int) -> Int:
-        """Return [device]: what a copy must find there; more than there is where the device does not serve."""
-        wish, barred = self._snapshot.shapes[shape].devices, self.table.barred
-        if wish is None and barred is None:
-            return self.taken(shape)
+        """Return [limit, device]: what a copy must find there; more than there is where the device does not serve."""
         if shape not in self._wished:
-            serves = np.ones(len(self.table), np.bool_) if barred is None else ~barred
-            if wish is not None:
-                serves &= self._snapshot.nodes.devices.serving(wish)[self.table.device]
-            self._wished[shape] = np.where(serves, self.taken(shape), NEVER)
+            wish, part = self._snapshot.shapes[shape].devices, self.parts[shape]
+            assert part is not None
+            asked = self.taken(shape).T[: self._limits]
+            own = self.table.of_side(part.side)
+            if wish is not None or own is not None:
+                serves = np.ones(len(self.table), np.bool_) if own is None else own
+                if wish is not None:
+                    serves = serves & self._snapshot.nodes.devices.serving(wish)[self.table.device]
+                asked = np.where(serves, asked, NEVER)
+            self._wished[shape] = asked
         return self._wished[shape]
+
+    def _mixed(self, shape: int, here: Int, later: Int) -> Bool | None:
+        """Return [device]: whether who is or will be there computes otherwise than a shape; None: nobody could."""
+        if self._counted <= ABREAST:
+            return None
+        part = self.parts[shape]
+        assert part is not None
+        if part.abreast:
+            return (here[:, SEATS] > here[:, ABREAST]) | (later[:, SEATS] > later[:, ABREAST])
+        return (here[:, ABREAST] > 0) | (later[:, ABREAST] > 0)
 
     def offers(self, shape: int, when: When, wholes: Int, nodes: Int | None = None, *, beside: bool) -> Offers:
         """Return what nodes (None: all) offer to copies of a shape, of whole devices at most so many each.
@@ -115,18 +136,24 @@ class Devices:
             starts = np.concatenate([[0], np.cumsum(counts)])
             rows = np.arange(len(owner)) - starts[owner] + table.first[nodes][owner]
             wholes = wholes[nodes]
-        here, leaving, promised = self._here[rows], self._leaving[rows], self._promised[rows]
-        capacity = self._capacity[rows]
+        books = self._here[rows], self._leaving[rows], self._promised[rows]
+        here, leaving, promised = (book.T[: self._limits] for book in books)
+        capacity = self._capacity[:, rows]
         if when is When.LATER:
-            spare, opens = left_later(capacity - here - leaving, leaving, promised), (here == 0) & (promised == 0)
+            spare = left_later(capacity - here - leaving, leaving, promised)
+            opens = (here[MEMORY] == 0) & (promised[MEMORY] == 0)
+            mixed = self._mixed(shape, books[0], books[2])
         else:
             spare = left_now(capacity - here - leaving, leaving, promised)
-            opens = here == 0
-            spare = np.where(opens & (leaving + promised > 0), 0, spare)
+            opens = here[MEMORY] == 0
+            spare = np.where(opens & (leaving[MEMORY] + promised[MEMORY] > 0), 0, spare)
+            mixed = self._mixed(shape, books[0] + books[1], books[2])
         if beside and self._kept is not None:
             spare = np.where(self._kept[table.node[rows]], 0, spare)
+        if mixed is not None:
+            spare = np.where(mixed, 0, spare)
         return Offers(
-            starts, owner, np.maximum(spare, 0), self._asked(shape)[rows], opens, np.maximum(wholes, 0), part.devices
+            starts, owner, np.maximum(spare, 0), self._asked(shape)[:, rows], opens, np.maximum(wholes, 0), part.devices
         )
 
     def empty(self, shape: int) -> Offers:
@@ -167,7 +194,7 @@ class Devices:
         offers = self.offers(shape, when, wholes, some, beside=beside)
         at = rows - self.table.first[nodes] + offers.starts[np.searchsorted(some, nodes)]
         opened = np.bincount(offers.owner[at[offers.opens[at]]], minlength=len(some))
-        fits = (offers.spare // offers.cost)[at] >= counts
+        fits = offers.fits[at] >= counts
         different = (ordered[:, 1:] != ordered[:, :-1]).all()
         return bool(fits.all() and different and (opened <= offers.wholes).all())
 
@@ -183,11 +210,14 @@ class Devices:
         `before`: the whole devices of their nodes, sorted, before it was put there.
         """
         rows = np.unique(devices)
-        here, capacity = self._here[rows], self._capacity[rows]
-        fits = (here + self._leaving[rows] <= capacity) & (here + self._promised[rows] <= capacity)
+        here, capacity = self._here[rows], self._capacity.T[rows]
+        for book in (here + self._leaving[rows], here + self._promised[rows]):
+            mixed = self._mixed(shape, book, book)
+            if (book[:, : self._limits] > capacity).any() or (mixed is not None and mixed.any()):
+                return False
         after = self.wholes(np.unique(self.table.node[rows]))
-        serves = self._asked(shape)[rows] < NEVER
-        return bool(fits.all() and serves.all() and ((after >= 0) | (after >= before)).all())
+        serves = self._asked(shape)[:, rows] < NEVER
+        return bool(serves.all() and ((after >= 0) | (after >= before)).all())
 
     def occupy(self, shape: int, devices: Int) -> None:
         """Put copies of a shape on devices, entry by entry."""
@@ -254,7 +284,7 @@ class Devices:
     def _state(self, devices: Int) -> Int:
         """Return [free, leaving or promised; device]: what devices count in the books of whole ones."""
         rows = np.unique(devices)
-        here, leaving, promised = self._here[rows] > 0, self._leaving[rows] > 0, self._promised[rows] > 0
+        here, leaving, promised = (book[rows, MEMORY] > 0 for book in (self._here, self._leaving, self._promised))
         usable = self.table.usable[rows]
         taken, left, kept = (here | leaving) & usable, leaving & ~here & usable, promised & ~here & usable
         return np.stack([-taken.astype(np.int64), left.astype(np.int64), kept.astype(np.int64)])

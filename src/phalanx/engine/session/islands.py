@@ -176,13 +176,13 @@ class Islands:
         """Return [node]: how many copies fit, each of which lies on so many islands."""
         table = self.table
         offers = _offers(table.first, table.node, fits(spare, piece(ask, table.units, islands)), islands)
-        return offers.room(offers.spare)
+        return offers.room(offers.spare[0])
 
     def _picked(self, offers: Offers, counts: Int) -> Int:
         """Return [entry, island] of so many copies per node, node by node."""
         if offers.devices == 1 and self.table.layer == NUMA:
             # The lowest number first, whatever is left there.
-            takes = np.minimum(offers.spare, counts[offers.owner])
+            takes = np.minimum(offers.spare[0], counts[offers.owner])
             before = np.concatenate([[0], np.cumsum(takes)])
             takes = np.clip(counts[offers.owner] - (before[:-1] - before[offers.starts[:-1]][offers.owner]), 0, takes)
             return np.repeat(np.arange(len(takes)), takes)[:, None]
@@ -200,4 +200,4 @@ def _offers(starts: Int, owner: Int, copies: Int, islands: int) -> Offers:
     """Return islands as if they were devices, each of which takes so many copies."""
     copies = np.minimum(copies, _ANY)
     no, nothing = np.zeros(len(copies), np.bool_), np.zeros(len(starts) - 1, np.int64)
-    return Offers(starts, owner, copies, np.ones_like(copies), no, nothing, islands)
+    return Offers(starts, owner, copies[None], np.ones_like(copies)[None], no, nothing, islands)

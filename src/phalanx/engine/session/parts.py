@@ -19,9 +19,10 @@ class Offers:
     starts: Int
     #: [device]: the node's place among these nodes.
     owner: Int
-    #: [device]: what is left of it; what a copy takes of it; whether nobody shares it yet.
+    #: [limit, device]: what is left of it, and what a copy takes of it; of the first limit every copy takes some.
     spare: Int
     cost: Int
+    #: [device]: whether nobody shares it yet.
     opens: Bool
     #: [node]: how many devices that nobody shares may be shared from now on.
     wholes: Int
@@ -29,9 +30,22 @@ class Offers:
     devices: int
 
     @property
+    def fits(self) -> Int:
+        """Return how many copies each device holds by its limits.
+
+        A copy that takes nothing of a limited thing, such as of the compute, goes where some of it is left.
+        """
+        fits = self.spare[0] // self.cost[0]
+        # A loop over the limits beyond the first, of which there are two.
+        for spare, cost in zip(self.spare[1:], self.cost[1:], strict=True):
+            most = np.where(cost > 0, spare // np.maximum(cost, 1), np.where(spare > 0, fits, 0))
+            np.minimum(fits, most, out=fits)
+        return np.asarray(fits, np.int64)
+
+    @property
     def copies(self) -> Int:
         """Return how many copies each device takes. Of those that nobody shares the first ones are for it."""
-        fits = self.spare // self.cost
+        fits = self.fits
         opening = self.opens & (fits > 0)
         if not opening.any():
             return fits
@@ -61,8 +75,8 @@ class Offers:
 def chosen(offers: Offers, counts: Int, *, spread: bool, liked: Int | None = None) -> Int:
     """Return [entry, device]: the devices of so many copies per node, node by node, as if they came one by one.
 
-    Tightest first: the fullest device that has room, and one that nobody shares only if there is no other. Spread:
-    the emptiest one. `liked`: [device] how good each is, which comes before both.
+    Tightest first: the fullest device that has room, by memory and then by compute, and one that nobody shares only if
+    there is no other. Spread: the emptiest one. `liked`: [device] how good each is, which comes before both.
     """
     if offers.devices == 1:
         return _single(offers, counts, liked, spread=spread)[:, None]
@@ -72,8 +86,8 @@ def chosen(offers: Offers, counts: Int, *, spread: bool, liked: Int | None = Non
 def _single(offers: Offers, counts: Int, liked: Int | None, *, spread: bool) -> Int:
     fits = np.minimum(offers.copies, counts[offers.owner])
     device, copy = steps(fits)
-    left = offers.spare[device]
-    keys = [copy * offers.cost[device] - left] if spread else [left, offers.opens[device]]
+    left, cost = offers.spare[::-1, device], offers.cost[::-1, device]
+    keys = [*(copy * cost - left)] if spread else [*left, offers.opens[device]]
     if liked is not None:
         keys.append(-liked[device])
     order = np.lexsort([device, *keys, offers.owner[device]])
@@ -95,7 +109,7 @@ def _several(offers: Offers, counts: Int, liked: Int | None, *, spread: bool) ->
         found[begin[where] + turn] = picked.reshape(-1, offers.devices)
         spare, opens = offers.spare.copy(), offers.opens.copy()
         opened = np.bincount(owner[opens[picked]], minlength=len(counts))
-        spare[picked] -= offers.cost[picked]
+        spare[:, picked] -= offers.cost[:, picked]
         opens[picked] = False
         offers = replace(offers, spare=spare, opens=opens, wholes=offers.wholes - opened)
     return found
@@ -113,7 +127,8 @@ def _next(offers: Offers, liked: Int | None, *, spread: bool) -> Int:
     light = able & (fits < room[offers.owner])
     heavy = offers.sums((able & ~light).astype(np.int64))
     most = offers.sums(np.where(light, fits, 0)) + (heavy - offers.devices) * (room - 1)
-    keys = [-offers.spare] if spread else [offers.spare, offers.opens]
+    left = offers.spare[::-1]
+    keys = [*-left] if spread else [*left, offers.opens]
     if liked is not None:
         keys.append(-liked)
     order = np.lexsort([np.arange(len(fits)), *keys, offers.owner])
