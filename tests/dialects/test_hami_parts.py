@@ -174,7 +174,7 @@ def test_a_pod_on_a_node_says_which_gpus_it_has() -> None:
     said = {"hami.io/vgpu-devices-allocated": "GPU-0fc3,NVIDIA,3000,30:GPU-11,NVIDIA,3000,30:;"}
     assert task({HAMI[0]: 2, HAMI[1]: 3000}, annotations=said, node="n1").groups == ("GPU-0fc3", "GPU-11")
     whole = task({HAMI[0]: 2}, annotations=said, node="n1", scheduler="hami-scheduler")
-    assert (whole.groups, dict(whole.shape.requests)[HAMI[0]]) == ((), 2000)
+    assert (whole.groups, whole.part) == (("GPU-0fc3", "GPU-11"), Part(2, milli=WHOLE, cores=WHOLE, side="hami"))
 
 
 def test_the_page_of_what_is_honoured_names_every_annotation_that_holds_a_pod() -> None:

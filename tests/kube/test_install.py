@@ -301,6 +301,8 @@ CLUSTER = {
     "get hypernodes.topology.volcano.sh", "list hypernodes.topology.volcano.sh", "watch hypernodes.topology.volcano.sh",
     "get noderesourcetopologies.topology.node.k8s.io", "list noderesourcetopologies.topology.node.k8s.io",
     "watch noderesourcetopologies.topology.node.k8s.io",
+    "get devices.scheduling.koordinator.sh", "list devices.scheduling.koordinator.sh",
+    "watch devices.scheduling.koordinator.sh",
     "get priorityclasses.scheduling.k8s.io", "list priorityclasses.scheduling.k8s.io",
     "watch priorityclasses.scheduling.k8s.io",
     "get poddisruptionbudgets.policy", "list poddisruptionbudgets.policy", "watch poddisruptionbudgets.policy",

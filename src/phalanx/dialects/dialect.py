@@ -11,6 +11,7 @@ import msgspec
 
 from phalanx.dialects.core.parts import Asked
 from phalanx.dialects.core.pod_objects import Pod
+from phalanx.dialects.core.sides import NodeSide
 from phalanx.dialects.mistakes import Mistakes
 from phalanx.model.device import DeviceWish
 from phalanx.model.events import Event, GroupsSeen, QueueGone, QueueSeen, StorageGone
@@ -162,8 +163,10 @@ class Dialect:
     wishes: Callable[[Pod, bool, int, Mistakes], Wishes | None] | None = None
     #: The part of devices that a pod asks for, raising FieldError for a mistake.
     part: Callable[[Pod], Asked | None] | None = None
-    #: The ids of the groups whose devices it has.
+    #: The ids of the groups whose devices it has. One that asks for no part reserves them for others.
     groups: Callable[[Pod], tuple[str, ...]] | None = None
+    #: Programs on nodes that give out parts.
+    sides: tuple[NodeSide, ...] = ()
     #: What the ConfigMaps say from which its containers learn their devices: by the pod's annotations, given the ids of
     #: the devices and the part of each.
     config_maps: Callable[[Mapping[str, str], str, str], Mapping[str, Mapping[str, str]]] | None = None
@@ -195,6 +198,7 @@ class Table:
         self.wishes = [row.wishes for row in rows if row.wishes]
         self.parts = [row.part for row in rows if row.part]
         self.groups = [row.groups for row in rows if row.groups]
+        self.sides = {side.name: side for row in rows for side in row.sides}
         self.config_maps = [row.config_maps for row in rows if row.config_maps]
         self.holds = [row.holds for row in rows if row.holds]
 

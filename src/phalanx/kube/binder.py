@@ -18,6 +18,7 @@ from phalanx.kube.feed import Feed, Known
 from phalanx.kube.kinds import PODS
 from phalanx.kube.log import Log
 from phalanx.kube.prepare import Preparation, Preparing
+from phalanx.kube.reserving.turns import Turns
 from phalanx.model.events import TaskSeen
 from phalanx.model.outcome import Result
 from phalanx.model.plan import Bind
@@ -53,6 +54,7 @@ class Binder:
         settled: Callable[[Settled], None],
         log: Log,
         preparations: Sequence[Preparation] = (),
+        turns: Turns | None = None,
     ) -> None:
         self._client = client
         self._feed = feed
@@ -62,6 +64,9 @@ class Binder:
         self._settled = settled
         self._log = log
         self._preparing = Preparing(preparations, self._enter, self._unprepared)
+        self._turns = turns
+        if turns is not None:
+            turns.go, turns.refuse = lambda bind: self._send([bind]), self._unprepared
         self._waiting: deque[Bind] = deque()
         self._there = asyncio.Event()
         #: Binds that were on their way when we lost the right to write: they keep their charge.
@@ -81,6 +86,9 @@ class Binder:
         self._enter(self._preparing.take(binds))
 
     def _enter(self, binds: Collection[Bind]) -> None:
+        self._send(binds if self._turns is None else self._turns.take(binds))
+
+    def _send(self, binds: Collection[Bind]) -> None:
         self._waiting.extend(binds)
         self._there.set()
         self._note_whether_sent()
@@ -92,19 +100,20 @@ class Binder:
             self.all_sent.set()
 
     def _unprepared(self, bind: Bind, why: str) -> None:
+        self._preparing.settled(bind, refused=True)
         self._settled(Settled(bind, Result.REFUSED, why))
 
     def ask_again(self) -> None:
         """Send the binds of which we do not know what became of them once more: what landed answers 409."""
         again, self._unknown = self._unknown, []
         found = ((bind, task_of(self._world, bind.uid)) for bind in again)
-        self._enter([
+        self._send([
             bind for bind, task in found if task and task.state is State.BINDING and task.node == bind.node
         ])  # fmt: skip
 
     def drop(self) -> list[Bind]:
         """Give back what was never sent: we are no longer the one who writes."""
-        never_sent = [*self._waiting, *self._preparing.drop()]
+        never_sent = [*self._waiting, *self._preparing.drop(), *(self._turns.drop() if self._turns else ())]
         self._waiting.clear()
         self._note_whether_sent()
         return never_sent
@@ -118,6 +127,8 @@ class Binder:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._preparing.run())
+            if self._turns is not None:
+                group.create_task(self._turns.run())
             for _ in range(IN_FLIGHT):
                 group.create_task(self._work())
 
@@ -136,6 +147,8 @@ class Binder:
                     self._unknown.append(bind)
                 else:
                     self._preparing.settled(bind, refused=settled.result is Result.REFUSED)
+                    if self._turns is not None:
+                        self._turns.settled(bind, settled.result)
                 self._settled(settled)
             finally:
                 self.in_flight -= 1

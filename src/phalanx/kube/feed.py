@@ -10,6 +10,7 @@ import msgspec
 
 from phalanx.dialects import table
 from phalanx.dialects.core.pod_objects import Pod
+from phalanx.dialects.core.sides import is_allocating
 from phalanx.dialects.read import decode, read_decoded
 from phalanx.kube.kinds import PODS, QUEUES, Kind, watched
 from phalanx.kube.log import Log
@@ -93,6 +94,8 @@ class Feed:
     on_reservation: Callable[[Reserved], None] = lambda _: None
     #: By uid: the GPUs that pods on nodes were told when they were bound.
     gpu_ids: dict[str, str] = field(default_factory=dict[str, str])
+    #: By uid: the node of each pod on one to which a program there has not given its devices yet.
+    allocating: dict[str, str] = field(default_factory=dict[str, str])
     _synced: set[Kind] = field(default_factory=set[Kind])
     #: Monotonic time of the last word from the server, per kind.
     heard_at: dict[Kind, float] = field(default_factory=dict[Kind, float])
@@ -182,6 +185,10 @@ class Feed:
         said = (pod.metadata.annotations or {}).get(GPU_IDS)
         if said and pod.spec.node_name:
             self.gpu_ids[uid] = said
+        if is_allocating(pod, table.TABLE.sides):
+            self.allocating[uid] = pod.spec.node_name or ""
+        else:
+            self.allocating.pop(uid, None)
         one = reserved_of(raw) if pod.metadata.labels and LABEL in pod.metadata.labels else None
         if one is not None:
             self.reservations[uid] = one
@@ -192,6 +199,7 @@ class Feed:
         if old is None:
             return
         self.gpu_ids.pop(uid, None)
+        self.allocating.pop(uid, None)
         gone = self.reservations.pop(uid, None)
         if gone is not None:
             self.on_reservation(gone)

@@ -26,8 +26,10 @@ from phalanx.kube.queue_figures import QueueFigures
 from phalanx.kube.queues import QueueStatus
 from phalanx.kube.reflector import Reflector
 from phalanx.kube.reserving.keeper import Keeper
+from phalanx.kube.reserving.node_sides import SidedDevices
 from phalanx.kube.reserving.pods import Reserving
 from phalanx.kube.reserving.sharing import SharedDevices
+from phalanx.kube.reserving.turns import Turns
 from phalanx.kube.set_aside import SetAside
 from phalanx.kube.splits import Splits
 from phalanx.kube.standing import Standing
@@ -88,10 +90,12 @@ class Scheduler:
         self._wake = asyncio.Event()
         self._refusals: dict[str, int] = {}
         self.keeper = Keeper(client, self.feed, self.world, self.clock, log, self.may_write, settings.reserving)
+        shared = SharedDevices(client, self.feed, self.world, self.clock, self.keeper)
+        sided = SidedDevices(client, self.feed, self.world, self.clock)
         self.claims = Claims(client, self.feed, self.world, self.clock, log, self.may_write, settings.wave_deadline)
         self.binder = Binder(
             client, self.feed, self.world, policy.scheduler_names, self.may_write, self._settled, log,
-            [SharedDevices(client, self.feed, self.world, self.clock, self.keeper), self.claims],
+            [shared, sided, self.claims], Turns(client, self.feed, self.world, self.clock, log, self.may_write),
         )  # fmt: skip
         self.writes = Writes(
             client, self.may_write, lambda: not (self.binder.idle and self.room.idle), log, self.standing.forbidden

@@ -7,16 +7,18 @@ container and is no request beside it.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from phalanx.dialects.core.pod_objects import Container, PodSpec
+from phalanx.dialects.core.parts import Asked
+from phalanx.dialects.core.pod_objects import Container, Pod, PodSpec
 from phalanx.dialects.mistakes import FieldError, under
-from phalanx.model.axis import unit
+from phalanx.model.axis import GPU, unit
 from phalanx.model.quantity import QuantityError, request, shown
-from phalanx.model.sharing import DEVICES_MAX
+from phalanx.model.sharing import DEVICES_MAX, WHOLE, Part
 from phalanx.model.task import Hold
 
 #: More bytes than any device has.
 MEMORY_MAX = 2**50
 HUNDRED = 100
+_GPUS = frozenset({GPU})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,18 @@ def asking(spec: PodSpec, names: frozenset[str]) -> list[Asking]:
             if values:
                 found.append(Asking(f"spec.{listed}[{index}]", values))
     return found
+
+
+def had_whole(pod: Pod, allocated: str, side: str) -> Asked | None:
+    """Return whole GPUs as parts of a pod that a program on its node has given them, and that names them."""
+    if not (pod.metadata.annotations or {}).get(allocated) or not pod.spec.node_name:
+        return None
+    containers = asking(pod.spec, _GPUS)
+    if not containers:
+        return None
+    devices = sum(one.devices(GPU) or 1 for one in containers)
+    part = Part(min(devices, DEVICES_MAX), milli=WHOLE, cores=WHOLE, side=side)
+    return Asked(part, containers[0].field(GPU), (GPU,))
 
 
 def _named(containers: list[Container] | None, names: frozenset[str]) -> bool:

@@ -25,7 +25,7 @@ HELD: dict[str, str | None] = {
 }  # fmt: skip
 
 #: On a pod that has its GPUs: for each container, each GPU as its id, its vendor, MiB and percent of cores.
-_ALLOCATED = ("hami.io/vgpu-devices-allocated", "volcano.sh/vgpu-ids-new")
+_ALLOCATED = ((parts.ALLOCATED, parts.asks), ("volcano.sh/vgpu-ids-new", parts.shares))
 _ID = re.compile(r"(?:^|[;:])([A-Za-z0-9][-A-Za-z0-9_.]{0,127}),", re.ASCII)
 
 
@@ -54,10 +54,7 @@ def holds(pod: Pod) -> Iterator[Hold]:
 def groups(pod: Pod) -> tuple[str, ...]:
     """Return the ids of the GPUs of which a pod has parts."""
     annotations = pod.metadata.annotations or {}
-    text = next((annotations[key] for key in _ALLOCATED if annotations.get(key)), "")
-    # A pod of another scheduler with groups and without a part would be taken for what reserves a GPU.
-    if not text or not parts.shares(pod):
-        return ()
+    text = next((annotations[key] for key, asks in _ALLOCATED if annotations.get(key) and asks(pod)), "")
     return tuple(dict.fromkeys(_ID.findall(text)))
 
 

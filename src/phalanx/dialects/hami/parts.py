@@ -5,9 +5,9 @@ Who says nothing of memory gets all of it, so a GPU whose cores alone are limite
 
 from typing import NamedTuple
 
-from phalanx.dialects.core.container_parts import HUNDRED, MEMORY_MAX, Asking, asking, several
+from phalanx.dialects.core.container_parts import HUNDRED, MEMORY_MAX, Asking, asking, had_whole, several
 from phalanx.dialects.core.parts import MEBIBYTES_ALLOWED, ONE_OF_THEM, Asked
-from phalanx.dialects.core.pod_objects import Pod
+from phalanx.dialects.core.pod_objects import Container, Pod
 from phalanx.dialects.mistakes import FieldError
 from phalanx.model.sharing import DEVICES_MAX, MIB, WHOLE, Part
 from phalanx.model.task import Hold
@@ -28,6 +28,8 @@ class Words(NamedTuple):
 
 #: Whose device plugin reads what it says.
 SIDES = ("hami", "volcano")
+#: On a pod that has its GPUs.
+ALLOCATED = "hami.io/vgpu-devices-allocated"
 
 HAMI = Words(
     "nvidia.com/gpu", "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores", "nvidia.com/priority"
@@ -48,7 +50,15 @@ def part(pod: Pod) -> Asked | None:
     said = [_asked(*one) for one in _asking(pod)]
     if len(said) > 1:
         raise FieldError(said[0].field, f"contradicts {said[1].field}: {ONE_OF_THEM}")
-    return said[0] if said else None
+    return said[0] if said else had_whole(pod, ALLOCATED, SIDES[0])
+
+
+def named(container: Container, words: Words) -> bool:
+    """Tell whether a container asks in these words."""
+    resources = container.resources
+    return resources is not None and any(
+        name in (amounts or ()) for name in words for amounts in (resources.limits, resources.requests)
+    )
 
 
 def shares(pod: Pod) -> bool:

@@ -2,7 +2,7 @@
 
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.dialect import Dialect, Wishes
-from phalanx.dialects.hami import annotations, parts
+from phalanx.dialects.hami import annotations, parts, telling
 from phalanx.dialects.mistakes import Mistakes
 
 
@@ -14,4 +14,5 @@ def _wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes 
 
 HAMI = Dialect(
     name="hami", wishes=_wishes, part=parts.part, groups=annotations.groups, holds=annotations.holds,
+    sides=(telling.HAMI, telling.VOLCANO),
 )  # fmt: skip

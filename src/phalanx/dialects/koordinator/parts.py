@@ -6,7 +6,7 @@ Without `gpu.shared`, which says of how many GPUs, 100 percent are one, and more
 import json
 from collections.abc import Iterator
 
-from phalanx.dialects.core.container_parts import HUNDRED, MEMORY_MAX, Asking, asking, several
+from phalanx.dialects.core.container_parts import HUNDRED, MEMORY_MAX, Asking, asking, had_whole, several
 from phalanx.dialects.core.parts import ONE_OF_THEM, Asked
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.mistakes import FieldError
@@ -29,7 +29,8 @@ _WHOLE_ALLOWED = "up to 100, or whole hundreds"
 _PREFIX = "scheduling.koordinator.sh"
 #: Which GPUs: not honoured.
 HELD = frozenset(f"{_PREFIX}/{one}" for one in ("device-allocate-hint", "device-joint-allocate", "gpu-partition-spec"))
-_ALLOCATED = f"{_PREFIX}/device-allocated"
+#: On a pod that has its GPUs: which.
+ALLOCATED = f"{_PREFIX}/device-allocated"
 _TEXT_MAX = 16_384
 
 
@@ -37,7 +38,7 @@ def part(pod: Pod) -> Asked | None:
     """Return the part that a pod asks for."""
     containers = asking(pod.spec, _NAMES)
     if not containers:
-        return None
+        return had_whole(pod, ALLOCATED, SIDE)
     field = next(one.field(name) for one in containers for name in NAMES if name in one.values)
     if (hold := several(containers)) is not None:
         # Nobody knows which container gets which: on a node they have whole ones.
@@ -55,8 +56,8 @@ def holds(pod: Pod) -> Iterator[Hold]:
 
 def groups(pod: Pod) -> tuple[str, ...]:
     """Return the numbers of the GPUs of which a pod has parts; none where they cannot be read."""
-    text = (pod.metadata.annotations or {}).get(_ALLOCATED, "")
-    if not 0 < len(text) <= _TEXT_MAX or not asking(pod.spec, _NAMES):
+    text = (pod.metadata.annotations or {}).get(ALLOCATED, "")
+    if not 0 < len(text) <= _TEXT_MAX:
         return ()
     try:
         listed = json.loads(text)["gpu"]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.dialect import Dialect, Kind, Version
-from phalanx.dialects.koordinator import devices, numa, parts
+from phalanx.dialects.koordinator import devices, numa, parts, telling
 from phalanx.model.events import DevicesGone
 from phalanx.model.task import Hold
 
@@ -22,13 +22,13 @@ KOORDINATOR = Dialect(
             group=devices.GROUP,
             plural="devices",
             namespaced=False,
-            # On a cluster nobody reads them yet: the parts for which they matter are not given out there.
-            versions=(Version("v1alpha1", devices.DeviceObject, devices.read_devices, watched=False),),
+            versions=(Version("v1alpha1", devices.DeviceObject, devices.read_devices),),
             gone=DevicesGone,
         ),
     ),
     part=parts.part,
     groups=parts.groups,
+    sides=(telling.NODE_SIDE,),
     wishes=numa.wishes,
     holds=_holds,
 )

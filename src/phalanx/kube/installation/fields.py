@@ -88,6 +88,7 @@ FIELDS = {
     "log_format": _value("logFormat"),
     "gpu_config_maps": _value("gpuSharing.configMaps"),
     "volcano_jobs": _value("volcanoJobs"),
+    "gpu_node_locks": _value("gpuSharing.nodeLocks"),
     "gpu_runtime_class": _value("gpuSharing.runtimeClassName"),
     "extra_args": _value("extraArgs", plain=True),
     "extra_rules": Field('include "phalanx.extraRules" .', _extra_rules),

@@ -78,6 +78,7 @@ class GpuSharing(_Part, frozen=True):
     """Pods that share GPUs, and those that keep these from others."""
 
     config_maps: bool = True
+    node_locks: bool = False
     runtime_class_name: Annotated[str, Meta(pattern=f"^({_SUBDOMAIN})?$", max_length=253)] = ""
 
 

@@ -33,7 +33,8 @@ class SharedDevices:
 
     def wanted(self, bind: Bind) -> bool:
         """Tell whether the pod shares devices."""
-        return bool(bind.devices)
+        task = task_of(self._world, bind.uid)
+        return bool(bind.devices) and (task is None or task.part is None or not task.part.side)
 
     async def prepare(self, bind: Bind) -> Prepared:
         """Reserve the devices; tell the pod which they are, if it wants to know."""
