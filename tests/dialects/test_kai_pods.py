@@ -115,10 +115,9 @@ def test_a_pod_of_two_gangs_is_held() -> None:
     )
 
 
-def test_what_one_container_asks_of_a_gpu_is_held() -> None:
-    """Modes of compute must not be mixed on a GPU, and nobody keeps them apart here."""
-    key = "nvidia.com/container.main.gpu-compute.mode"
-    assert task(annotations={key: "time-slicing"}).hold == Hold(
-        f"metadata.annotations[{key}]", "what one container asks of a GPU is not honoured by this version"
+def test_what_else_one_container_asks_of_a_gpu_is_held() -> None:
+    key = "nvidia.com/container.main.gpu-compute.request"
+    assert task(annotations={key: "20"}).hold == Hold(
+        f"metadata.annotations[{key}]", "what one container asks of a GPU so is not honoured by this version"
     )
     assert task(annotations={"nvidia.com/other": "x"}).hold is None

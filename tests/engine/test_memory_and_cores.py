@@ -115,3 +115,32 @@ def test_half_a_gpu_is_half_of_its_compute_too() -> None:
         f"wait busy 1 full: 0/1 nodes: 1 short of {GPU} with {MOST(0.6, 0.5)}",
         "bind fits n1 0",
     ]  # fmt: skip
+
+
+def side_by_side(name: str, fraction: str, at: int, **more: Any) -> Any:
+    said = {"gpu-fraction": fraction, "nvidia.com/container.main.gpu-compute.mode": "sm-sharing"}
+    return pod(name, at=at, annotations=said | more)
+
+
+def in_turns(name: str, fraction: str, at: int) -> Any:
+    return pod(name, at=at, annotations={"gpu-fraction": fraction})
+
+
+def test_who_computes_side_by_side_is_never_on_a_gpu_with_who_takes_turns() -> None:
+    """As in KAI 0.18: both GPUs have room, and each mode has its own."""
+    assert told(
+        plain(2),
+        in_turns("turns1", "0.3", 0),
+        side_by_side("beside1", "0.3", 1),
+        in_turns("turns2", "0.3", 2),
+        side_by_side("beside2", "0.6", 3),
+        side_by_side("beside3", "0.3", 4),
+        in_turns("turns3", "0.4", 5),
+    ).splitlines() == [
+        "bind turns1 n1 0",
+        "bind beside1 n1 1",
+        "bind turns2 n1 0",
+        "bind beside2 n1 1",
+        f"wait beside3 1 full: 0/1 nodes: 1 short of {GPU} with 0.3 left (most left of one: 0)",
+        "bind turns3 n1 0",
+    ]  # fmt: skip

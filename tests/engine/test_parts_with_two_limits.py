@@ -1,12 +1,18 @@
 """Memory and cores of one GPU: whatever comes, neither is ever more than there is, and room comes back."""
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phalanx.dialects.read import read
+from phalanx.engine.opening import open_session
+from phalanx.engine.placement.find import NO_TASKS, find
+from phalanx.engine.session.request import Request, When
+from phalanx.engine.session.session import Session
 from phalanx.loop import Loop
 from phalanx.model.events import TaskGone
 from phalanx.policy.load import load_policy
@@ -98,3 +104,76 @@ def test_neither_memory_nor_cores_of_a_gpu_are_given_out_twice_and_all_of_it_com
         assert placed == first
         for uid in list(world.tasks):
             world.apply(TaskGone(uid))
+
+
+#: A plain node, on which pods also compute side by side or in turns.
+PLAIN = {
+    "apiVersion": "v1", "kind": "Node",
+    "metadata": {"name": "plain", "labels": {"nvidia.com/gpu.count": "3", "nvidia.com/gpu.memory": str(TOTAL)}},
+    "status": {"allocatable": {"pods": "99", "nvidia.com/gpu": "3"}},
+}  # fmt: skip
+MODES = st.sampled_from(["", "time-slicing", "sm-sharing"])
+KAI = st.tuples(st.just("kai"), st.tuples(st.sampled_from(["0.2", "0.3", "0.5"]), MODES, st.integers(1, 2)))
+ANY = st.one_of(st.tuples(st.sampled_from(sorted(REGISTERS)), ASKS), KAI)
+
+
+def any_pod(name: str, asked: tuple[str, Any]) -> dict[str, Any]:
+    """Return a pod in the words of HAMi, of Volcano or of KAI."""
+    if asked[0] != "kai":
+        return pod(name, asked[0], asked[1])
+    fraction, mode, devices = asked[1]
+    said = {"gpu-fraction": fraction, "gpu-fraction-num-devices": str(devices)}
+    mode_of = {"nvidia.com/container.a.gpu-compute.mode": mode} if mode else {}
+    plain = pod(name, "nvidia.com/gpu", (1, 1, 0))
+    plain["spec"]["containers"] = [{"name": "a"}]
+    plain["metadata"]["annotations"] = said | mode_of
+    return plain
+
+
+@given(st.lists(ANY, max_size=7), ANY, st.integers(1, 8), st.sampled_from([When.NOW, When.LATER]))
+@settings(max_examples=60, deadline=None)
+def test_copies_at_once_pack_like_one_after_the_other_by_every_limit_and_modes_never_meet(
+    there: list[tuple[str, Any]], asked: tuple[str, Any], count: int, when: When
+) -> None:
+    world = World(POLICY.label_keys, POLICY.devices)
+    loop = Loop(world, POLICY)
+    documents = [PLAIN, node("hami", "nvidia.com/gpu", 2), *(any_pod(f"p{at}", one) for at, one in enumerate(there))]
+    for document in documents:
+        event = read(document, ["phalanx"])
+        assert event is not None
+        world.apply(event)
+    cycle = loop.cycle(1.0)
+    assert not cycle.broken
+    carry_out(world, cycle.plan)
+    modes: dict[tuple[str, str], set[bool]] = defaultdict(set)
+    for task in world.tasks.values():
+        for group in task.groups if task.node and task.part else ():
+            modes[task.node or "", group].add(task.part is not None and task.part.abreast)
+    assert all(len(found) == 1 for found in modes.values())
+    event = read(any_pod("q", asked), ["phalanx"])
+    assert event is not None
+    world.apply(event)
+    snapshot = world.compile(2.0)
+    shape = int(snapshot.tasks.shape[snapshot.tasks.names.index("default/q")])
+    at_once, in_turn = open_session(snapshot, POLICY), open_session(snapshot, POLICY)
+    request = Request(shape, count, when=when)
+    start, before = at_once.checkpoint(), left(at_once)
+    places = find(at_once, POLICY, request)
+    if len(places):
+        at_once.take(request, NO_TASKS, places)
+    one = replace(request, count=1)
+    for place in places.tolist():
+        in_turn.take(one, NO_TASKS, np.array([place]))
+    assert left(at_once) == left(in_turn)
+    if len(places) < count:
+        assert not len(find(in_turn, POLICY, one))
+    at_once.rollback(start)
+    assert left(at_once) == before
+
+
+def left(session: Session) -> list[bytes]:
+    """Return the books of devices, whole ones too."""
+    own, books = session.devices, session.ledger.books("whole_devices")
+    assert own is not None
+    arrays = (own._here, own._leaving, own._promised, books.free, books.leaving, books.promised)
+    return [array.tobytes() for array in arrays]

@@ -49,7 +49,7 @@ def part_of(fraction: str | None, memory: int | None, devices: str | None, field
         if devices is not None:
             raise FieldError(fields.devices, f"means nothing without {fields.fraction} or {fields.memory}")
         return None
-    count = 1 if devices is None else _devices(devices, fields.devices)
+    count = 1 if devices is None else devices_of(devices, fields.devices)
     if fraction is not None:
         milli = _milli(fraction, fields.fraction)
         return Asked(Part(count, milli=milli, cores=milli), fields.fraction)
@@ -74,7 +74,8 @@ def _milli(text: str, field: str) -> int:
     return -(-int(digits) * WHOLE // whole)
 
 
-def _devices(text: str, field: str) -> int:
+def devices_of(text: str, field: str) -> int:
+    """Read of how many devices a pod asks for parts."""
     if not DEVICES.fullmatch(text):
         raise FieldError(field, f"found {shown(text)}, allowed is {DEVICES_ALLOWED}")
     return int(text)

@@ -1,9 +1,11 @@
 """Parts of a GPU as KAI's users ask for them: `gpu-fraction`, or `gpu-memory` in MiB, on one GPU or on several."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from phalanx.dialects.core.parts import Asked, Fields, mebibytes, part_of
 from phalanx.dialects.core.pod_objects import Pod
+from phalanx.dialects.kai import containers
 from phalanx.model.keys import annotation
 
 FRACTION = "gpu-fraction"
@@ -20,7 +22,16 @@ def part(pod: Pod) -> Asked | None:
     annotations = pod.metadata.annotations
     if not annotations:
         return None
-    return _part(annotations.get(FRACTION), annotations.get(MEMORY), annotations.get(DEVICES))
+    return containers.with_containers(pod, _older(annotations), annotations.get(DEVICES), _FIELDS)
+
+
+def _older(annotations: Mapping[str, str]) -> Asked | None:
+    devices = annotations.get(DEVICES)
+    # It goes with either: of how many GPUs a container asks for memory.
+    alone = FRACTION not in annotations and MEMORY not in annotations
+    if alone and any(one.values.keys() - {containers.MODE} for one in containers.said(annotations)):
+        return None
+    return _part(annotations.get(FRACTION), annotations.get(MEMORY), devices)
 
 
 def groups(pod: Pod) -> tuple[str, ...]:

@@ -1,38 +1,18 @@
 """The row of KAI."""
 
-from collections.abc import Iterator
-
 from phalanx.dialects.core.pod_objects import Pod
 from phalanx.dialects.dialect import Dialect, Kind, Version, Wishes
-from phalanx.dialects.kai import objects, parts, pods, sharing
+from phalanx.dialects.kai import containers, objects, parts, pods, sharing
 from phalanx.dialects.kai.groups import GROUP_VERSION, read_group
 from phalanx.dialects.kai.queues import GROUP, QUEUE_VERSION, read_queue
 from phalanx.dialects.kai.topologies import GROUP as OWN
 from phalanx.dialects.kai.topologies import reader
 from phalanx.dialects.mistakes import Mistakes
 from phalanx.model.events import GroupsGone, QueueGone, TopologyGone
-from phalanx.model.keys import annotation
-from phalanx.model.quantity import shown
-from phalanx.model.task import Hold
-
-KEY_MAX = 200
 
 
 def _wishes(pod: Pod, alone: bool, priority: int, mistakes: Mistakes) -> Wishes | None:
     return Wishes(preemptible=pods.preemptible_alone(pod, priority, mistakes)) if alone else None
-
-
-#: What containers ask of a GPU that they share, one by one.
-_CONTAINERS = "nvidia.com/container."
-
-
-def _holds(pod: Pod) -> Iterator[Hold]:
-    """Yield what is not honoured: modes of compute must never be mixed on a GPU, and here nobody keeps them apart."""
-    said = [key for key in pod.metadata.annotations or () if key.startswith(_CONTAINERS)]
-    if said:
-        key = min(said)
-        named = key if key.isascii() and key.isprintable() and len(key) < KEY_MAX else shown(key)
-        yield Hold(annotation(named), "what one container asks of a GPU is not honoured by this version")
 
 
 KAI = Dialect(
@@ -71,6 +51,6 @@ KAI = Dialect(
     wishes=_wishes,
     part=parts.part,
     groups=parts.groups,
-    holds=_holds,
+    holds=containers.holds,
     config_maps=sharing.config_maps,
 )
