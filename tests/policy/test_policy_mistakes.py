@@ -128,9 +128,9 @@ def test_each_key_says_what_it_may_be(line: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ("{}", "charges: found a map, allowed is a list of {resource, as, amount}"),
-        ("[a.b/c]", "charges[0]: found 'a.b/c', allowed is a map with resource, as, amount"),
-        ("[{resource: a.b/c, of: d.e/f}]", "charges[0].of: unknown key (allowed: resource, as, amount)"),
+        ("{}", "charges: found a map, allowed is a list of {resource, as, amount, model}"),
+        ("[a.b/c]", "charges[0]: found 'a.b/c', allowed is a map with resource, as, amount, model"),
+        ("[{resource: a.b/c, of: d.e/f}]", "charges[0].of: unknown key (allowed: resource, as, amount, model)"),
         ("[{as: d.e/f, amount: 1}]", f"charges[0].resource: missing, {PATTERN}"),
         ("[{resource: mig, as: d.e/f, amount: 1}]", f"charges[0].resource: found 'mig', {PATTERN}"),
         ("[{resource: a/<n>-<n>, as: d.e/f, amount: 1}]", f"charges[0].resource: found 'a/<n>-<n>', {PATTERN}"),

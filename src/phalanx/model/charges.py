@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from phalanx.model.axis import AMOUNT_MAX, GPU, SUM_MAX, Axis, Int, unit
+from phalanx.model.axis import AMOUNT_MAX, GPU, SUM_MAX, Axis, Bool, Int, unit
+from phalanx.model.device import is_model
+from phalanx.model.task import Shape
 
 #: Stands for a whole number: in the name of a resource, and then in its amount.
 NUMBER = "<n>"
@@ -65,11 +67,17 @@ class Charge:
     counts_as: str
     #: A whole number or a fraction: `2`, `1/7`; with an `<n>` in the name also `<n>`, `<n>/7`.
     amount: str
+    #: Only for who asks for devices of this model; empty: for everybody.
+    model: str = ""
 
     def __post_init__(self) -> None:
         numbers = _numbers(self.amount)
         if numbers is None or (numbers[0] is None and NUMBER not in self.resource):
             raise ValueError(f"found {self.amount}, allowed is a number or a fraction")
+
+    def asked(self, models: tuple[tuple[str, float], ...]) -> bool:
+        """Tell whether one of these wishes means its model, or may."""
+        return any(is_model(self.model, name) or is_model(name, self.model) for name, _ in models)
 
     def worth(self, name: str) -> Worth | None:
         """Return what a resource of this name counts as; None: the line is not about it."""
@@ -80,6 +88,18 @@ class Charge:
         times, parts = numbers
         up = int(found["n"]) if times is None else times
         return Worth(self.counts_as, up * unit(self.counts_as), parts * unit(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A model of devices that some queue counts apart."""
+
+    model: str
+    #: What it counts as there.
+    resource: str
+    #: [node]: whether it has such devices. [shape]: whether a task asks for devices, and not for this model by name.
+    nodes: Bool
+    strangers: Bool
 
 
 #: Most GPUs have seven slices. Those with four come first, by the profiles that no other GPU has.
@@ -109,7 +129,8 @@ class Charges:
         if name not in self._known:
             if len(self._known) >= _NAMES_MAX:
                 self._known.clear()
-            found = next((worth for line in self.lines if (worth := line.worth(name)) is not None), None)
+            own = (line.worth(name) for line in self.lines if not line.model)
+            found = next((worth for worth in own if worth is not None), None)
             self._known[name] = found if found is not None and found.up else None
         return self._known[name]
 
@@ -119,6 +140,24 @@ class Charges:
             return []
         found = ((column, self.of(name)) for column, name in enumerate(axis.names))
         return [(column, worth) for column, worth in found if worth is not None and worth.resource in listed]
+
+    @property
+    def models(self) -> tuple[Charge, ...]:
+        """Return the lines about devices of one model."""
+        return tuple(line for line in self.lines if line.model)
+
+    def of_shape(self, shape: Shape) -> tuple[tuple[str, int], ...]:
+        """Return what queues count for a task of this shape."""
+        amounts = self.charged(shape.charged)
+        wanted = shape.devices.models if shape.devices is not None else ()
+        if not wanted or not (lines := [line for line in self.models if line.asked(wanted)]):
+            return amounts
+        counted = dict(amounts)
+        for line in lines:
+            for name, amount in shape.charged:
+                if (worth := line.worth(name)) is not None:
+                    counted[worth.resource] = min(counted.get(worth.resource, 0) + worth.of(amount), AMOUNT_MAX)
+        return tuple(counted.items())
 
     def charged(self, amounts: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
         """Return what queues count for these amounts."""

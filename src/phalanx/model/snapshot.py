@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phalanx.model.axis import Axis, Bool, Float, Int
+from phalanx.model.charges import Apart
 from phalanx.model.device import NO_DEVICES, DeviceTable
 from phalanx.model.gang import Gang
 from phalanx.model.image import Holding, Image, holdings
@@ -227,5 +228,7 @@ class Snapshot:
     lost_devices: Mapping[str, float] = field(default_factory=dict[str, float])
     #: The islands of nodes, layer by layer; none where no node says how it is divided.
     islands: tuple[IslandTable, ...] = ()
+    #: Models of devices that some queue counts apart; mostly none.
+    apart: tuple[Apart, ...] = ()
     #: What was worked out of the shapes, and of the names, labels and taints of nodes. Handed on while these stay.
     derived: dict[object, Any] = field(default_factory=dict[object, Any], repr=False, compare=False)

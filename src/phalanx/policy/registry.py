@@ -25,6 +25,7 @@ from phalanx.engine.plugins.host_ports import HostPorts
 from phalanx.engine.plugins.image_locality import ImageLocality
 from phalanx.engine.plugins.linked_devices import LinkedDevices
 from phalanx.engine.plugins.mixed_devices import MixedDevices
+from phalanx.engine.plugins.model_quota import ModelQuota
 from phalanx.engine.plugins.node_affinity import NodeAffinity
 from phalanx.engine.plugins.node_ready import NodeReady
 from phalanx.engine.plugins.numa_nodes import NumaNodes
@@ -56,8 +57,8 @@ if TYPE_CHECKING:
 GROUP = "phalanx.plugins"
 
 _BUILT_IN: tuple[type[Plugin], ...] = (
-    NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, PodAntiAffinity, PodAffinity,
-    TopologySpread, VolumeBinding, StaticVolumes, VolumeConflicts, VolumeLimits, HostPorts, ResourceFit,
+    NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, ModelQuota, PodAntiAffinity,
+    PodAffinity, TopologySpread, VolumeBinding, StaticVolumes, VolumeConflicts, VolumeLimits, HostPorts, ResourceFit,
     MixedDevices, SharedDevices, NumaNodes, LinkedDevices,
     ScarceResources, BalancedAllocation, ImageLocality, Closeness, Ageing, Gang, Quota,
     Fairness, Patience, Priority, UserFairness, Arrival,

@@ -28,7 +28,10 @@ def resolved(policy: Policy) -> str:
         lines.append(_yaml({"share": {"name": policy.share.name, "arguments": _arguments(policy.share)}}))
     lines.append(_yaml({"search": {"steps": policy.search_steps}}))
     lines.append(_yaml({"devices": list(policy.devices)}))
-    table = [{"resource": one.resource, "as": one.counts_as, "amount": one.amount} for one in policy.charges.lines]
+    table = [
+        {"resource": one.resource} | ({"model": one.model} if one.model else {})
+        | {"as": one.counts_as, "amount": one.amount} for one in policy.charges.lines
+    ]  # fmt: skip
     lines.append(_yaml({"charges": table}))
     levels = [{"name": level.name, "label": level.key} for level in policy.levels or ()]
     lines.append(_yaml({"topology": {"levels": "usual" if policy.levels is None else levels}}))

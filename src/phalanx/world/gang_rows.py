@@ -168,12 +168,17 @@ def amounts(shapes: tuple[Shape, ...], axis: Axis, table: Charges, listed: tuple
             requests[row, axis.index[name]] = amount
     differing = [row for row, shape in enumerate(shapes) if shape.counted]
     also = [(column, worth) for column, worth in table.on(axis, listed) if requests[:, column].any()]
-    charges = requests.copy() if differing or also else requests
+    named = [row for row, shape in enumerate(shapes) if shape.devices is not None] if table.models else []
+    charges = requests.copy() if differing or also or named else requests
     for row in differing:
         charges[row, axis.index[RESOURCE]] = shapes[row].counted
     for column, worth in also:
         counted = charges[:, axis.index[worth.resource]]
         np.minimum(counted + worth.of_all(requests[:, column]), AMOUNT_MAX, out=counted)
+    for row in named:
+        for name, amount in table.of_shape(shapes[row]):
+            if name in axis.index:
+                charges[row, axis.index[name]] = amount
     return requests, charges, np.array([shape.scored for shape in shapes], np.int64).reshape(len(shapes), 2)
 
 

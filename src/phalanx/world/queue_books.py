@@ -95,7 +95,7 @@ class QueueBooks:
 
     def amounts(self, task: Task) -> list[int]:
         """Return what a task asks of the listed resources."""
-        own = dict(self._charges.charged(task.shape.charged))
+        own = dict(self._charges.of_shape(task.shape))
         return [own.get(name, 0) for name in self._column]
 
     def _row(self, gang: Gang, members: Iterable[Task]) -> list[int]:
@@ -107,7 +107,7 @@ class QueueBooks:
             # A gang that lacks members cannot start, whatever its queue has.
             if part is None or (part != _ALLOCATED and here < gang.minimum):
                 continue
-            for name, amount in self._charges.charged(task.shape.charged):
+            for name, amount in self._charges.of_shape(task.shape):
                 column = self._column.get(name)
                 if column is not None:
                     row[part * width + column] += amount

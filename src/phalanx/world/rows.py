@@ -13,6 +13,7 @@ from phalanx.model.task import Shape, State, Task
 from phalanx.world.gang_rows import GangRows, amounts, next_turn
 from phalanx.world.gangs import THERE, gang_key, labels_read, piece_of
 from phalanx.world.lost_devices import LostDevices
+from phalanx.world.models_apart import models_apart
 from phalanx.world.neighbours import of_others
 from phalanx.world.node_rows import NodeRows
 from phalanx.world.nominations import Nominations
@@ -95,6 +96,7 @@ class Rows:
             derived=self._handed_on(self._amounts[0][0], nodes.names, nodes.labels, nodes.taint_sets, nodes.taint_set),
             lost_devices=lost,
             users=users,
+            apart=models_apart(table, listed, nodes, self._amounts[0][0]),
             islands=self.nodes.islands.tables(world, nodes, axis, self._amounts[0][0], running, tasks),
         )  # fmt: skip
 
