@@ -77,11 +77,21 @@ class NodeRow:
     node: Node
     held: list[Held] = field(default_factory=list[Held])
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Return where the node contradicts itself, and of what more is in use than can be given out."""
+        short = (
+            f"pods have {one.allocatable - one.left} {one.resource}, and {one.allocatable} can be given out"
+            for one in self.held
+            if one.left < 0
+        )
+        return (*self.node.remarks, *short)
+
     def document(self) -> dict[str, Any]:
         """Return it as `-o json` shows it."""
         return {
             "node": self.node.name, "ready": self.node.ready, "cordoned": self.node.cordoned,
-            "resources": [one.document() for one in self.held], "remarks": list(self.node.remarks),
+            "resources": [one.document() for one in self.held], "remarks": list(self.remarks),
         }  # fmt: skip
 
 

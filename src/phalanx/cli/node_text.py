@@ -35,7 +35,7 @@ def node_table(rows: Sequence[NodeRow], *, wide: bool, width: int | None, encodi
         found += [("   ".join(meanings), "")] if meanings else []
     if without := len(rows) - len(shown):
         found.append((f"{counted(without, 'node')} without devices left out (-o wide shows them)", ""))
-    remarks = [f"{row.node.name}: {safe(remark)}" for row in rows for remark in row.node.remarks]
+    remarks = [f"{row.node.name}: {safe(remark)}" for row in rows for remark in row.remarks]
     return [*found, *([("", "")] if remarks else []), *((remark, "") for remark in remarks)]
 
 

@@ -31,6 +31,7 @@ from phalanx.kube.reserving.pods import Reserving
 from phalanx.kube.reserving.sharing import SharedDevices
 from phalanx.kube.reserving.turns import Turns
 from phalanx.kube.set_aside import SetAside
+from phalanx.kube.short_devices import ShortDevices
 from phalanx.kube.splits import Splits
 from phalanx.kube.standing import Standing
 from phalanx.kube.start import keep_all
@@ -107,6 +108,7 @@ class Scheduler:
         )  # fmt: skip
         metrics.live.events = lambda: self.telling.counts
         events = self.telling.events
+        self._short = ShortDevices(events, self.clock, log)
         self.room = MakingRoom(
             client, self.feed, self.world, events, self.clock, metrics, log,
             self.may_write, self._wake.set, settings.eviction_rate,
@@ -258,7 +260,7 @@ class Scheduler:
         self._aside.tell()
         self._splits.tell()
         try:
-            plan = decided(self.loop, self.clock, self.metrics, self.log)
+            plan = decided(self.loop, self.clock, self.metrics, self.log, self._short.see)
         except Violation as violation:
             self._stop(violation)
             return
