@@ -46,7 +46,7 @@ def test_vgpus_of_volcano_are_bounded_by_memory_and_by_cores(capsys: pytest.Capt
     assert bound(found) == {"volcano-pair": ("volcano-1", ["0", "1"])}
     assert {name: code for name, (code, _) in waiting(found).items()} == {"volcano-single": "full"}
     assert (
-        "short of nvidia.com/gpu with 1000Mi and 0.7 left (most left of one: 511m)"
+        "short of nvidia.com/gpu with 1000Mi and 0.7 of the cores left (most of the cores of one: 0.6)"
         in waiting(found)["volcano-single"][1]
     )
 

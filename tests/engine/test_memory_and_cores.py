@@ -1,5 +1,6 @@
 """Stories about memory and compute of one GPU: each has a bound of its own, and neither stands for the other."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from phalanx.dialects.read import read
@@ -10,6 +11,8 @@ from phalanx.sim.cycles import carry_out
 from phalanx.world.world import World
 
 POLICY = load_policy("default")
+#: A minute after the first pod was made.
+NOW = datetime(2026, 11, 1, 12, 1, tzinfo=UTC).timestamp()
 GPU, MIB, PERCENT, CORES = "nvidia.com/gpu", "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"
 KOORDINATOR = "koordinator.sh/gpu"
 MOST = "1000Mi and {} of the cores left (most of the cores of one: {})".format
@@ -47,7 +50,7 @@ def told(*objects: Any, live: bool = False) -> str:
         event = read(one, ["phalanx"])
         assert event is not None
         world.apply(event)
-    cycle = loop.cycle(1e9)
+    cycle = loop.cycle(NOW)
     assert not cycle.broken
     carry_out(world, cycle.plan)
     lines = []
@@ -144,3 +147,18 @@ def test_who_computes_side_by_side_is_never_on_a_gpu_with_who_takes_turns() -> N
         f"wait beside3 1 full: 0/1 nodes: 1 short of {GPU} with 0.3 left (most left of one: 0)",
         "bind turns3 n1 0",
     ]  # fmt: skip
+
+
+def test_who_is_more_important_gets_cores_that_others_have_though_memory_is_left() -> None:
+    """Amounts are memory alone: by them there is room, and who must go is known from the books of the GPU."""
+    there = {"hami.io/vgpu-devices-allocated": "GPU-n1-0,NVIDIA,1000,10:;"}
+    text = told(
+        hami(1),
+        pod("low", {GPU: 1, MIB: 1_000, CORES: 80}, annotations=there, priority=0, nodeName="n1"),
+        pod("small", {GPU: 1, MIB: 1_000, CORES: 10}, annotations=there, priority=0, nodeName="n1"),
+        pod("high", {GPU: 1, MIB: 1_000, CORES: 50}, at=1, priority=10),
+    )
+    assert text.splitlines() == [
+        "evict low n1 for high: of higher priority in its queue (10)",
+        "nominate high n1 nvidia.com/gpu=0",
+    ]

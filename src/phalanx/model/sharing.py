@@ -90,10 +90,9 @@ class SharedTable:
     def __len__(self) -> int:
         return len(self.node)
 
-    @property
-    def capacity(self) -> Int:
-        """Return [what is counted, device]: what each device has."""
-        return capacity_of(self.memory, self.seats)
+    def capacity(self, rows: int) -> Int:
+        """Return what each device has of the first things that are counted, [what is counted, device]."""
+        return capacity_of(self.memory, self.seats, rows)
 
     def of_side(self, side: str) -> Bool | None:
         """Return the devices of which a side gives out parts; None: all of them."""
@@ -103,26 +102,27 @@ class SharedTable:
         return chosen
 
 
-def capacity_of(memory: Int, seats: Int) -> Int:
+def capacity_of(memory: Int, seats: Int, rows: int) -> Int:
     """Return [what is counted, device]: what devices of so many MiB have, in the unit in which parts are counted."""
-    found = np.full((COUNTED, len(memory)), NEVER)
+    found = np.empty((rows, len(memory)), np.int64)
     found[MEMORY] = WHOLE * np.maximum(memory, 1)
-    found[CORES] = WHOLE
-    found[SEATS] = np.where(seats > 0, seats, NEVER)
+    found[CORES:SEATS] = WHOLE
+    if rows > SEATS:
+        found[SEATS:] = np.where(seats > 0, seats, NEVER)
     return found
 
 
-def levels(part: Part, memory: Int) -> Int:
+def levels(part: Part, memory: Int, rows: int = COUNTED) -> Int:
     """Return [what is counted, device]: what a part takes of devices of so many MiB.
 
     Memory in thousandths of a MiB, or of the device where its memory is not known: so fractions and bytes add up.
     """
-    found = np.zeros((COUNTED, *np.shape(memory)), np.int64)
+    found = np.empty((rows, *np.shape(memory)), np.int64)
     if part.memory:
         found[MEMORY] = np.where(memory > 0, np.maximum(WHOLE * mebibytes(part.memory), part.milli * memory), NEVER)
     else:
         found[MEMORY] = part.milli * np.maximum(memory, 1)
-    found[CORES], found[SEATS], found[ABREAST] = part.cores, 1, part.abreast
+    found[CORES:SEATS], found[SEATS:ABREAST], found[ABREAST:] = part.cores, 1, part.abreast
     return found
 
 

@@ -63,7 +63,7 @@ class Devices:
         #: How many of the things that can be counted must be: mostly one. All but the last of them are limits.
         self._counted = counted_of(filter(None, self.parts), table.seats)
         self._limits = min(self._counted, ABREAST)
-        self._capacity = np.where(table.usable, table.capacity[: self._limits], 0)
+        self._capacity = np.where(table.usable, table.capacity(self._limits), 0)
         here, leaving, promised = (self._columns(book) for book in (table.here, table.leaving, table.promised))
         self._here, self._leaving, self._promised = here, leaving, promised
         #: [waiting task, device]: the rows that it has, or that are or were promised to it.
@@ -82,7 +82,7 @@ class Devices:
 
     def _columns(self, counted: Int) -> Int:
         """Return [device, what is counted] of [what may be counted, device]."""
-        return np.array(counted[: self._counted].T, order="C")
+        return counted[: self._counted].T.copy()
 
     def part(self, shape: int) -> Part | None:
         """Return the part that a shape asks for."""
@@ -93,7 +93,7 @@ class Devices:
         if shape not in self._taken:
             part = self.parts[shape]
             assert part is not None
-            self._taken[shape] = self._columns(levels(part, self.table.memory))
+            self._taken[shape] = self._columns(levels(part, self.table.memory, self._counted))
         return self._taken[shape]
 
     def _asked(self, shape: int) -> Int:
@@ -111,15 +111,13 @@ class Devices:
             self._wished[shape] = asked
         return self._wished[shape]
 
-    def _mixed(self, shape: int, here: Int, later: Int) -> Bool | None:
-        """Return [device]: whether who is or will be there computes otherwise than a shape; None: nobody could."""
+    def _mixed(self, shape: int, *books: Int) -> Bool | None:
+        """Return [device]: whether somebody in these books computes otherwise than a shape; None: nobody could."""
         if self._counted <= ABREAST:
             return None
-        part = self.parts[shape]
+        part, there = self.parts[shape], np.sum(books, axis=0)
         assert part is not None
-        if part.abreast:
-            return (here[:, SEATS] > here[:, ABREAST]) | (later[:, SEATS] > later[:, ABREAST])
-        return (here[:, ABREAST] > 0) | (later[:, ABREAST] > 0)
+        return np.asarray(there[:, ABREAST] < there[:, SEATS] if part.abreast else there[:, ABREAST] > 0)
 
     def offers(self, shape: int, when: When, wholes: Int, nodes: Int | None = None, *, beside: bool) -> Offers:
         """Return what nodes (None: all) offer to copies of a shape, of whole devices at most so many each.
@@ -137,7 +135,7 @@ class Devices:
             rows = np.arange(len(owner)) - starts[owner] + table.first[nodes][owner]
             wholes = wholes[nodes]
         books = self._here[rows], self._leaving[rows], self._promised[rows]
-        here, leaving, promised = (book.T[: self._limits] for book in books)
+        here, leaving, promised = (book[:, : self._limits].T for book in books)
         capacity = self._capacity[:, rows]
         if when is When.LATER:
             spare = left_later(capacity - here - leaving, leaving, promised)
@@ -147,7 +145,7 @@ class Devices:
             spare = left_now(capacity - here - leaving, leaving, promised)
             opens = here[MEMORY] == 0
             spare = np.where(opens & (leaving[MEMORY] + promised[MEMORY] > 0), 0, spare)
-            mixed = self._mixed(shape, books[0] + books[1], books[2])
+            mixed = self._mixed(shape, *books)
         if beside and self._kept is not None:
             spare = np.where(self._kept[table.node[rows]], 0, spare)
         if mixed is not None:
@@ -212,7 +210,7 @@ class Devices:
         rows = np.unique(devices)
         here, capacity = self._here[rows], self._capacity.T[rows]
         for book in (here + self._leaving[rows], here + self._promised[rows]):
-            mixed = self._mixed(shape, book, book)
+            mixed = self._mixed(shape, book)
             if (book[:, : self._limits] > capacity).any() or (mixed is not None and mixed.any()):
                 return False
         after = self.wholes(np.unique(self.table.node[rows]))
@@ -279,7 +277,9 @@ class Devices:
 
     def _change(self, book: Int, devices: Int, cost: Int) -> None:
         rows = devices[devices != NOWHERE]
-        self._journal.shift(book, rows, cost[rows])
+        # A loop over what is counted, which is mostly one thing: sums of columns are formed faster than those of rows.
+        for column in range(self._counted):
+            self._journal.shift(book[:, column], rows, cost[rows, column])
 
     def _state(self, devices: Int) -> Int:
         """Return [free, leaving or promised; device]: what devices count in the books of whole ones."""
