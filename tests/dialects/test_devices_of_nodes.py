@@ -82,11 +82,13 @@ HAMI_JSON = '[{"id":"GPU-a","count":2,"devmem":49140,"devcore":100,"type":"NVIDI
     ("text", "count", "devices"),
     [
         (HAMI_TEXT, "20", (
-            Device(GPU, 0, "GPU-a", "NVIDIA-Tesla V100", 32 << 30, 0, side="hami", seats=10),
-            Device(GPU, 1, "GPU-b", "NVIDIA-Tesla T4", 16 << 30, 1, healthy=False, side="hami", seats=10),
+            Device(GPU, 0, "GPU-a", "NVIDIA-Tesla V100", 32 << 30, 0, side="hami", by_name=True, seats=10),
+            Device(GPU, 1, "GPU-b", "NVIDIA-Tesla T4", 16 << 30, 1, healthy=False, side="hami", by_name=True, seats=10),
         )),
-        (HAMI_NINE, "10", (Device(GPU, 3, "GPU-a", "NVIDIA-Tesla V100", 32 << 30, 0, side="hami", seats=10),)),
-        (HAMI_JSON, "2", (Device(GPU, 1, "GPU-a", "NVIDIA L40", 49140 << 20, side="hami", seats=2),)),
+        (HAMI_NINE, "10", (
+            Device(GPU, 3, "GPU-a", "NVIDIA-Tesla V100", 32 << 30, 0, side="hami", by_name=True, seats=10),
+        )),
+        (HAMI_JSON, "2", (Device(GPU, 1, "GPU-a", "NVIDIA L40", 49140 << 20, side="hami", by_name=True, seats=2),)),
     ],
     ids=["seven fields", "nine fields", "json"],
 )  # fmt: skip

@@ -162,3 +162,35 @@ def test_who_is_more_important_gets_cores_that_others_have_though_memory_is_left
         "evict low n1 for high: of higher priority in its queue (10)",
         "nominate high n1 nvidia.com/gpu=0",
     ]
+
+
+def test_on_a_cluster_whole_gpus_are_told_where_one_kind_of_program_gives_out_all_of_them() -> None:
+    """Beside plain GPUs nobody knows to which a pod goes: there it says so in the words of the program."""
+    whole, all_of_it = pod("whole", {GPU: 2}), pod("all", {GPU: 1, PERCENT: 100}, at=1)
+    assert told(hami(3), whole, all_of_it, live=True).splitlines() == ["bind whole n1 0,1", "bind all n1 2"]
+    assert told(hami(3), plain(2, name="n2"), whole, all_of_it, live=True).splitlines() == [
+        "bind whole n2", "bind all n1 0",
+    ]  # fmt: skip
+    other = pod("other", {GPU: 1}, at=2)
+    assert told(hami(3), plain(2, name="n2"), whole, other, live=True).splitlines()[1] == (
+        f"wait other 1 full: 0/2 nodes: 1 short of {GPU} (most free on one node: 0 of 2), 1 whose device plugin must be"
+        f" told which {GPU} is whose: ask for all of it there in its own words"
+    )
+    assert told(hami(3), whole, all_of_it).splitlines() == ["bind whole n1", "bind all n1 0"]
+
+
+def test_on_a_cluster_parts_go_to_the_nodes_of_their_own_words() -> None:
+    half, ours = pod("hami", {GPU: 1, MIB: 9_000}), pod("ours", at=1, annotations={"phalanx.dev/gpu-fraction": "0.5"})
+    assert told(hami(1), plain(1, name="n2"), half, ours, live=True).splitlines() == [
+        "bind hami n1 0",
+        "bind ours n2 0",
+    ]
+    assert told(plain(1), half, live=True) == (
+        f"wait hami 1 never: 0/1 nodes: 1 whose device plugin gives out no such parts of {GPU}"
+    )
+    nameless = hami(1)
+    text = nameless["metadata"]["annotations"]["hami.io/node-nvidia-register"].replace("GPU-n1-0", "")
+    nameless["metadata"]["annotations"]["hami.io/node-nvidia-register"] = text
+    assert told(nameless, half, live=True) == (
+        f"wait hami 1 never: 0/1 nodes: 1 whose device plugin gives out no such parts of {GPU}"
+    )

@@ -130,15 +130,13 @@ def koordinator(name: str, gpus: int) -> list[Manifest]:
 
 def test_hamis_device_plugin_is_told_pod_by_pod_which_gpu_each_has(cluster: Any) -> None:
     """One alone, a gang of three, after a restart those that fit beside them; nobody without the right to lock."""
-    with cluster(hami("h1", 2), node_manifest("p1", gpus=0)) as here:
-        here.create(pod_manifest("whole", requests={GPU: "1"}))
+    with cluster(hami("h1", 3), node_manifest("p1", gpus=0)) as here:
         asked = {GPU: "1", MIB: "9000", CORES: "40"}
         here.create(pod_manifest("early", requests=asked))
 
         def told(name: str, words: str) -> None:
             eventually(words, lambda: words in condition(here.plane, name).get("message", ""), here.phalanx.log)
 
-        told("whole", "must be told which")
         told("early", 'cannot get resource "nodes"')
         assert places(here.plane) == {}
         here.allow_locks()
@@ -150,13 +148,17 @@ def test_hamis_device_plugin_is_told_pod_by_pod_which_gpu_each_has(cluster: Any)
         eventually("the node is free for the next", lambda: here.lock("h1") is None)
         # Whoever starts now knows that 2,000 MiB and 20 percent are left of each.
         here.restart()
+        # Where all GPUs are HAMi's, a pod that asks for a whole one need not say more.
+        here.create(pod_manifest("whole", requests={GPU: "1"}))
+        here.given("whole")
+        assert here.programs.given["whole"] == [("GPU-h1-2", 20_000, 100)]
         here.create(
             pod_manifest("large", requests={GPU: "1", MIB: "2001"}),
             pod_manifest("busy", requests={GPU: "1", MIB: "100", CORES: "21"}),
             pod_manifest("fits", requests={GPU: "1", MIB: "2000", CORES: "20"}),
         )
         here.given("fits")
-        assert places(here.plane).keys() == {"early", "g-0", "g-1", "g-2", "fits"}
+        assert places(here.plane).keys() == {"early", "g-0", "g-1", "g-2", "whole", "fits"}
         read = {f"GPU-{one[0]}-{one[1]}": one[3] for one in here.shared()}
         assert {id_: (levels[0] // WHOLE, levels[1] // 10) for id_, levels in read.items()} == here.programs.sums()
 
@@ -184,8 +186,12 @@ def test_volcanos_device_plugin_gets_one_pod_at_a_time_and_koordinators_agent_al
               for at in range(3)),
             pod_manifest("whole", requests={KOORDINATOR: "100"}),
         )  # fmt: skip
-        here.given("k-0", "k-1")
-        eventually("four have a place", lambda: len([one for one in here.programs.given if one.startswith("v-")]) == 4)
+
+        def have(first: str) -> int:
+            return len([one for one in here.programs.given if one.startswith(first)])
+
+        eventually("both GPUs of Koordinator's node are told", lambda: have("k-") + 2 * have("whole") >= 3)
+        eventually("four of five have a place", lambda: have("v-") == 4)
         sums = here.programs.sums()
         assert sums["GPU-v1-0"] == (20_000, 100)
         assert all(memory <= 20_000 and cores <= 100 for memory, cores in sums.values())

@@ -199,7 +199,8 @@ class Binder:
             return Settled(bind, Result.REFUSED, f"somebody else bound it to {now.node}")
         before = task_of(self._world, bind.uid)
         self._feed.put(PODS, raw)
-        if before is None or not _same_wish(before, now):
+        after = task_of(self._world, bind.uid)
+        if before is None or after is None or not _same_wish(before, now, after):
             return Settled(bind, Result.REFUSED, "the pod changed meanwhile")
         return None
 
@@ -212,12 +213,15 @@ class Binder:
             return None
 
 
-def _same_wish(before: Task, now: Task) -> bool:
-    """Tell whether everything that the decision rested on still holds."""
+def _same_wish(before: Task, now: Task, after: Task) -> bool:
+    """Tell whether everything that the decision rested on still holds.
+
+    `after`: as the world has it now. What a pod says of devices is a shape only with the devices that there are.
+    """
     return (
         now.state is State.PENDING
         and now.hold is None
-        and now.shape == before.shape
+        and after.shape == before.shape
         and now.membership == before.membership
         and now.labels == before.labels
     )

@@ -57,6 +57,8 @@ class Device:
     #: Whose program on the node gives out parts of it, or counts it by another name: whoever asks the kubelet for one
     #: of its resource does not get this very one whole. Empty: nobody's.
     side: str = ""
+    #: That program gives a whole one to who asks for it by the name of the resource.
+    by_name: bool = False
     #: To how many pods that program gives a part of it; 0: any number.
     seats: int = 0
 

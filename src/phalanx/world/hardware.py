@@ -64,7 +64,9 @@ def _with(node: Node, seen: DevicesSeen) -> Node:
     cordoned = {one.index for one in own if one.cordoned}
     # Where nobody else counts them, who writes the object gives them out.
     side = seen.side if any(one.side for one in own) else ""
-    listed = [replace(one, cordoned=one.index in cordoned, side=side) for one in seen.devices]
+    listed = [
+        replace(one, cordoned=one.index in cordoned, side=side, by_name=bool(side)) for one in seen.devices
+    ]  # fmt: skip
     usable, given = sum(one.usable for one in listed) * unit(GPU), node.allocatable.get(GPU)
     # What the device plugin withholds is most likely what the object calls unhealthy: not taken off twice.
     amount = usable if given is None else min(given, usable)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from phalanx.model.axis import unit
 from phalanx.model.node import Node
-from phalanx.model.sharing import MIB, RESOURCE, WHOLE, Part, Sharing, mebibytes, milli_of
+from phalanx.model.sharing import DEVICES_MAX, MIB, RESOURCE, WHOLE, Part, Sharing, mebibytes, milli_of
 from phalanx.model.task import Hold, Shape, State, Task
 
 NO_PLUGIN = "parts of a GPU are given out only with the plugin shared_devices, which the policy does not have"
@@ -30,8 +30,13 @@ class Sharings:
         self.live = False
         #: MiB of the devices of all nodes; of those that do not say, 0.
         self._memories: Counter[int] = Counter()
-        #: What the shapes in use were worked out with.
+        #: Whose programs give out the GPUs of nodes; empty: nobody's.
+        self._sides: Counter[str] = Counter()
+        #: What the shapes in use were worked out with. On a cluster where one kind of program gives out all GPUs, whole
+        #: ones are parts that it must be told of.
         self._sizes: tuple[int, ...] = ()
+        self._whole_side = ""
+        self._wholes: dict[tuple[Shape, Part | None], Shape] = {}
         self._stale = False
         self._known: dict[tuple[Shape, Part, bool], Shape] = {}
 
@@ -48,21 +53,24 @@ class Sharings:
         """Take note of the devices of a node; None: it was not there, or is gone."""
         if before is not None:
             self._memories.subtract(_memories(before))
+            self._sides.subtract(_sides(before))
         if now is not None:
             self._memories.update(_memories(now))
+            self._sides.update(_sides(now))
 
     def outdated(self, tasks: Mapping[str, Task]) -> list[Task]:
         """Return, once, the tasks whose parts amount to something else now; nobody unless devices or policy changed."""
         if not self._changed():
             return []
-        found = (task for task in tasks.values() if task.part is not None)
-        return [task for task in found if self.sized(task) != task]
+        return [task for task in tasks.values() if self.sized(task) != task]
 
     def _changed(self) -> bool:
         default = 0 if self.setting is None else self.setting.memory // MIB
         sizes = tuple(sorted({memory or default for memory, count in self._memories.items() if count > 0} - {0}))
-        found, self._stale = self._stale or sizes != self._sizes, False
-        self._sizes = sizes
+        sides = [side for side, count in self._sides.items() if count > 0]
+        whole = sides[0] if self.live and self.setting is not None and len(sides) == 1 else ""
+        found, self._stale = self._stale or (sizes, whole) != (self._sizes, self._whole_side), False
+        self._sizes, self._whole_side = sizes, whole
         if found:
             self._known.clear()
         return found
@@ -70,7 +78,7 @@ class Sharings:
     def sized(self, task: Task) -> Task:
         """Return a task with the shape that its part gives it; held, where parts are not given out."""
         if task.part is None:
-            return task
+            return self._told(task) if self._whole_side or task.shape.part is not None else task
         hold = task.hold
         if hold is not None and hold.message == NO_PLUGIN:
             hold = None
@@ -83,6 +91,21 @@ class Sharings:
                 self._known.clear()
             shape = self._known[key] = self._shape(*key)
         return task if shape == task.shape and hold == task.hold else replace(task, shape=shape, hold=hold)
+
+    def _told(self, task: Task) -> Task:
+        """Return a task that asks for whole devices with the shape of one that names them, where they must be named."""
+        shape, wish = task.shape, task.shape.devices
+        count = dict(shape.requests).get(RESOURCE, 0) // WHOLE
+        named = task.ours and 0 < count <= DEVICES_MAX and (count == 1 or wish is None or not wish.together)
+        side = self._whole_side if named else ""
+        key = (shape, Part(count, milli=WHOLE, cores=WHOLE, side=side) if side else None)
+        if shape.part == key[1]:
+            return task
+        if key not in self._wholes:
+            if len(self._wholes) >= _KNOWN_MAX:
+                self._wholes.clear()
+            self._wholes[key] = replace(shape, part=key[1])
+        return replace(task, shape=self._wholes[key])
 
     def _shape(self, shape: Shape, part: Part, counted_there: bool) -> Shape:
         amounts = {name: amount for name, amount in shape.requests if name != RESOURCE}
@@ -108,6 +131,14 @@ class Sharings:
             return 0, 0
         least = max(WHOLE * mebibytes(part.memory) // serving[-1], part.milli, 1)
         return least, max(milli_of(part, serving[0]), part.cores)
+
+
+def _sides(node: Node) -> tuple[str, ...]:
+    """Return whose program gives out the GPUs of a node, parts and whole ones; nothing where it has none."""
+    gpus = [one for one in node.devices if one.resource == RESOURCE]
+    if not gpus and not node.allocatable.get(RESOURCE):
+        return ()
+    return tuple({one.side if one.by_name else "" for one in gpus} or {""})
 
 
 def _memories(node: Node) -> tuple[int, ...]:

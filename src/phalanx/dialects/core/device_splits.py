@@ -35,5 +35,8 @@ def joined(
     kept = {name: amount for name, amount in left.items() if name not in (resource, *_BESIDE.get(resource, ()))}
     others = {name: devices for name, devices in found.items() if name != resource}
     known = side if all(one.id for one in listed) else UNLISTED
-    gpus = [replace(one, resource=GPU, replicas=1, side=known, seats=one.replicas) for one in listed]
+    gpus = [
+        replace(one, resource=GPU, replicas=1, side=known, by_name=resource == GPU, seats=one.replicas)
+        for one in listed
+    ]
     return others | {GPU: gpus}, kept | {GPU: max(many, 0) * unit(GPU)}

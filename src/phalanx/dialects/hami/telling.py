@@ -36,6 +36,10 @@ def _volcano(pod: Pod, given: Given) -> Mapping[str, str]:
 def _containers(pod: Pod, given: Given, words: parts.Words) -> list[str]:
     """Return for each container its GPUs as id, vendor, MiB and percent of cores; one of them has some."""
     cores = given.part.cores // 10
+    if sum(parts.named(one, words) for one in pod.spec.containers or ()) > 1:
+        raise FieldError(
+            "spec.containers", "GPUs of its device plugin are given to one container of a pod by this version"
+        )
     own = "".join(f"{one.id},NVIDIA,{given.mebibytes(one)},{cores}:" for one in given.devices)
     return [own if parts.named(one, words) else "" for one in pod.spec.containers or ()]
 

@@ -35,7 +35,8 @@ class SidedDevices:
         """Put what it gets in words; the Binding carries them."""
         known, side = self._feed.of(PODS, bind.uid), side_of(self._world, bind)
         task, node = task_of(self._world, bind.uid), nodes_of(self._world).get(bind.node)
-        if known is None or side is None or task is None or task.part is None:
+        part = task.shape.part if task is not None else None
+        if known is None or side is None or part is None:
             return Prepared("the pod is gone")
         names = {} if node is None else {
             name: one for one in node.devices if one.resource == RESOURCE for name in (str(one.index), one.id)
@@ -49,7 +50,7 @@ class SidedDevices:
         pod = decode("Pod", msgspec.Raw(reply.body)) if reply.ok else None
         if not isinstance(pod, Pod) or pod.metadata.uid != bind.uid:
             return Prepared("the pod is gone")
-        given = Given(task.part, [names[name] for name in bind.devices], bind.node, self._clock.now())
+        given = Given(part, [names[name] for name in bind.devices], bind.node, self._clock.now())
         try:
             return Prepared(annotations=side.told(pod, given))
         except FieldError as mistake:
@@ -67,4 +68,5 @@ class SidedDevices:
 def side_of(world: World, bind: Bind) -> NodeSide | None:
     """Return the program that must be told of a bind; None: none."""
     task = task_of(world, bind.uid)
-    return table.TABLE.sides.get(task.part.side) if task is not None and task.part is not None else None
+    part = task.shape.part if task is not None else None
+    return table.TABLE.sides.get(part.side) if part is not None else None

@@ -34,7 +34,8 @@ class SharedDevices:
     def wanted(self, bind: Bind) -> bool:
         """Tell whether the pod shares devices."""
         task = task_of(self._world, bind.uid)
-        return bool(bind.devices) and (task is None or task.part is None or not task.part.side)
+        part = task.shape.part if task is not None else None
+        return bool(bind.devices) and (part is None or not part.side)
 
     async def prepare(self, bind: Bind) -> Prepared:
         """Reserve the devices; tell the pod which they are, if it wants to know."""
