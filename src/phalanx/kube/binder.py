@@ -14,6 +14,7 @@ import msgspec
 
 from phalanx.dialects.read import read_json
 from phalanx.kube.client import Client, Reply, Unanswered
+from phalanx.kube.clock import Clock
 from phalanx.kube.feed import Feed, Known
 from phalanx.kube.kinds import PODS
 from phalanx.kube.log import Log
@@ -54,7 +55,6 @@ class Binder:
         settled: Callable[[Settled], None],
         log: Log,
         preparations: Sequence[Preparation] = (),
-        turns: Turns | None = None,
     ) -> None:
         self._client = client
         self._feed = feed
@@ -64,9 +64,8 @@ class Binder:
         self._settled = settled
         self._log = log
         self._preparing = Preparing(preparations, self._enter, self._unprepared)
-        self._turns = turns
-        if turns is not None:
-            turns.go, turns.refuse = lambda bind: self._send([bind]), self._unprepared
+        self._turns = Turns(client, feed, world, Clock(), log, fence)
+        self._turns.go, self._turns.refuse = lambda bind: self._send([bind]), self._unprepared
         self._waiting: deque[Bind] = deque()
         self._there = asyncio.Event()
         #: Binds that were on their way when we lost the right to write: they keep their charge.
@@ -86,7 +85,7 @@ class Binder:
         self._enter(self._preparing.take(binds))
 
     def _enter(self, binds: Collection[Bind]) -> None:
-        self._send(binds if self._turns is None else self._turns.take(binds))
+        self._send(self._turns.take(binds))
 
     def _send(self, binds: Collection[Bind]) -> None:
         self._waiting.extend(binds)
@@ -113,7 +112,7 @@ class Binder:
 
     def drop(self) -> list[Bind]:
         """Give back what was never sent: we are no longer the one who writes."""
-        never_sent = [*self._waiting, *self._preparing.drop(), *(self._turns.drop() if self._turns else ())]
+        never_sent = [*self._waiting, *self._preparing.drop(), *self._turns.drop()]
         self._waiting.clear()
         self._note_whether_sent()
         return never_sent
@@ -127,8 +126,7 @@ class Binder:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._preparing.run())
-            if self._turns is not None:
-                group.create_task(self._turns.run())
+            group.create_task(self._turns.run())
             for _ in range(IN_FLIGHT):
                 group.create_task(self._work())
 
@@ -147,8 +145,7 @@ class Binder:
                     self._unknown.append(bind)
                 else:
                     self._preparing.settled(bind, refused=settled.result is Result.REFUSED)
-                    if self._turns is not None:
-                        self._turns.settled(bind, settled.result)
+                    self._turns.settled(bind, settled.result)
                 self._settled(settled)
             finally:
                 self.in_flight -= 1

@@ -26,10 +26,8 @@ from phalanx.kube.queue_figures import QueueFigures
 from phalanx.kube.queues import QueueStatus
 from phalanx.kube.reflector import Reflector
 from phalanx.kube.reserving.keeper import Keeper
-from phalanx.kube.reserving.node_sides import SidedDevices
 from phalanx.kube.reserving.pods import Reserving
-from phalanx.kube.reserving.sharing import SharedDevices
-from phalanx.kube.reserving.turns import Turns
+from phalanx.kube.reserving.preparations import preparations
 from phalanx.kube.set_aside import SetAside
 from phalanx.kube.short_devices import ShortDevices
 from phalanx.kube.splits import Splits
@@ -91,12 +89,10 @@ class Scheduler:
         self._wake = asyncio.Event()
         self._refusals: dict[str, int] = {}
         self.keeper = Keeper(client, self.feed, self.world, self.clock, log, self.may_write, settings.reserving)
-        shared = SharedDevices(client, self.feed, self.world, self.clock, self.keeper)
-        sided = SidedDevices(client, self.feed, self.world, self.clock)
         self.claims = Claims(client, self.feed, self.world, self.clock, log, self.may_write, settings.wave_deadline)
         self.binder = Binder(
             client, self.feed, self.world, policy.scheduler_names, self.may_write, self._settled, log,
-            [shared, sided, self.claims], Turns(client, self.feed, self.world, self.clock, log, self.may_write),
+            [*preparations(client, self.feed, self.world, self.clock, self.keeper), self.claims],
         )  # fmt: skip
         self.writes = Writes(
             client, self.may_write, lambda: not (self.binder.idle and self.room.idle), log, self.standing.forbidden
@@ -107,8 +103,7 @@ class Scheduler:
             (settings.controller, settings.identity), settings.event_rate,
         )  # fmt: skip
         metrics.live.events = lambda: self.telling.counts
-        events = self.telling.events
-        self._short = ShortDevices(events, self.clock, log)
+        self._short = ShortDevices(events := self.telling.events, self.clock, log)
         self.room = MakingRoom(
             client, self.feed, self.world, events, self.clock, metrics, log,
             self.may_write, self._wake.set, settings.eviction_rate,
@@ -116,8 +111,7 @@ class Scheduler:
         self.keeper.tell = lambda uid, note: events.about_pod(uid, "GpuChanged", "Reserving", note)
         self.nominations = Nominations(self.world, self.feed, self.writes, events, log)
         self.queues = QueueStatus(self.loop, self.feed, self.writes, events, self.clock, log)
-        #: Set at the start, on winning the lease and when the policy remembers another window: the history that the
-        #: statuses hold is read before the next decision.
+        #: Set at the start, on winning the lease and for another window: history is read before the next decision.
         self._forgetful = True
         self._aside = SetAside(self.world, log)
         self._splits = Splits(self.world, events, log, lambda: self.loop.policy.levels)
