@@ -134,6 +134,35 @@ def test_jobs_run_are_answered_suspended_and_resumed_and_a_mistake_stops_only_it
     assert "Traceback" not in cluster.log.read_text()
 
 
+def test_a_cron_job_makes_jobs_that_run_and_says_which(cluster: Cluster) -> None:
+    cluster.define()
+    running = cluster.start()
+    spec = {
+        "schedule": "@every 3s",
+        "successfulJobsHistoryLimit": 0,
+        "jobTemplate": {"spec": {"tasks": [task("w", 1)]}},
+    }
+    meta = {"name": "often", "namespace": "default"}
+    cluster.plane.kubectl(
+        "create", "-f", "-", stdin=json.dumps({"apiVersion": BATCH, "kind": "CronJob", "metadata": meta, "spec": spec})
+    )
+
+    def look() -> Any:
+        (cron,) = list_all(cluster.plane.kubeconfig, JOBS.replace("/jobs", "/cronjobs"))
+        return (cron.get("status") or {}).get("active")
+
+    active = eventually("a Job is active", look, cluster.log)
+    cluster.becomes(active[0]["name"], "Running")
+    assert cluster.job(active[0]["name"])["metadata"]["ownerReferences"][0]["kind"] == "CronJob"
+    cluster.plane.kubectl(
+        "patch", "cronjobs.batch.volcano.sh", "often", "--type=merge", "-p", '{"spec":{"suspend":true}}'
+    )
+    cluster.end("Succeeded", *cluster.names(active[0]["name"]))
+    eventually("no history is kept", lambda: not cluster.job(active[0]["name"]), cluster.log)
+    assert running.stop() == 0
+    assert "Traceback" not in cluster.log.read_text()
+
+
 def test_it_rests_while_volcanos_own_controller_holds_its_lease(cluster: Cluster) -> None:
     cluster.define()
     create_all(cluster.plane.kubeconfig, [{

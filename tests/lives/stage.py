@@ -113,6 +113,8 @@ class Stage:
             assert not what, words
 
     _until = 0.0
+    #: Jobs whose pods are still to come: keys for ssh take their time.
+    _awaited = False
     #: The controller has seen something.
     _begun = False
 
@@ -166,7 +168,7 @@ class Stage:
             fresh = await self._versions()
             if fresh != last:
                 last, since = fresh, now
-            elif now - since > self._calm and now > self._until and self._begun:
+            elif now - since > self._calm and now > self._until and self._begun and not self._awaited:
                 return
             await asyncio.sleep(0.2)
 
@@ -180,12 +182,19 @@ class Stage:
 
     async def _versions(self) -> str:
         found = []
+        peopled: set[str] = set()
+        pending: set[str] = set()
         for kind in _MOVING:
             for one in await self._list(kind):
                 meta = one["metadata"]
                 if meta["namespace"] in self._lives:
                     self._begun |= kind == "jobs" and bool(one.get("status"))
                     found.append(f"{meta['uid']}{meta['resourceVersion']}")
+                    if kind == "pods":
+                        peopled.add(meta["namespace"])
+                    if kind == "jobs" and ((one.get("status") or {}).get("state") or {}).get("phase") == "Pending":
+                        pending.add(meta["namespace"])
+        self._awaited = bool(pending - peopled - self._closed)
         return "".join(sorted(found))
 
     async def _look(self) -> dict[str, Picture]:

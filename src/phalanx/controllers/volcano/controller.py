@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from phalanx.controllers.volcano.cron_controller import CRONS, Crons
 from phalanx.controllers.volcano.decide import decide
 from phalanx.controllers.volcano.hands import Fenced, Hands, Undone
 from phalanx.controllers.volcano.rival import Rival
@@ -30,6 +31,7 @@ class Controller:
         self.store = Store(self._changed)
         self.rival = Rival(host.client, host.clock, host.log, self._begin)
         self.hands = Hands(host.client, self.store, self.may_act)
+        self.crons = Crons(self.store, self.hands, host.clock, self.may_act, self._tell)
         self._memory: dict[str, Memory] = {}
         #: Jobs to be looked at, and those that a worker has in hand.
         self._dirty: dict[str, None] = {}
@@ -44,6 +46,7 @@ class Controller:
         self._reflectors = [
             Reflector(host.client, kind, self.store, host.log, lambda: None, host.standing) for kind in KINDS
         ]
+        self._reflectors.append(Reflector(host.client, CRONS, self.crons, host.log, lambda: None, host.standing))
 
     def may_act(self) -> bool:
         """The fence: asked before every request."""
@@ -55,6 +58,7 @@ class Controller:
             group.create_task(self.rival.run())
             group.create_task(self._reflect(group))
             group.create_task(self._wake())
+            group.create_task(self.crons.run())
             if self._host.leader is not None:
                 group.create_task(self._follow(self._host.leader))
             for _ in range(WORKERS):
@@ -82,10 +86,12 @@ class Controller:
     def _changed(self, uid: str) -> None:
         self._dirty[uid] = None
         self._there.set()
+        self.crons.job_changed(uid)
 
     def _begin(self) -> None:
         """Look at every Job as if for the first time."""
         self._memory.clear()
+        self.crons.begin()
         for uid in self.store.jobs:
             self._changed(uid)
 
@@ -177,10 +183,10 @@ class Controller:
             meta = document["metadata"]
             self._log.say("job-put-off", job=f"{meta['namespace']}/{meta['name']}", why=text)
 
-    def _tell(self, document: Any, note: Note) -> None:
+    def _tell(self, document: Any, note: Note, of: str = JOBS.kind) -> None:
         meta = document["metadata"]
         regarding = {
-            "kind": JOBS.kind, "apiVersion": JOBS.api_version, "name": meta["name"], "namespace": meta["namespace"],
+            "kind": of, "apiVersion": JOBS.api_version, "name": meta["name"], "namespace": meta["namespace"],
             "uid": meta["uid"],
         }  # fmt: skip
         kind = "Warning" if note.warning else "Normal"

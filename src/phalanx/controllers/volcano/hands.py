@@ -57,29 +57,29 @@ class Hands:
         """Write the status of the Job as it was seen; False: it has changed meanwhile."""
         path = f"{_of(document, 'jobs')}/{document['metadata']['name']}"
         body = msgspec.json.encode({**document, "status": written(status)})
-        reply = await self._ask("PUT", f"{path}/status", body)
+        reply = await self.ask("PUT", f"{path}/status", body)
         if reply.status in {404, 409}:
             await self.read_job(document)
             return False
-        self._store.put(JOBS, msgspec.Raw(_sound(reply)))
+        self._store.put(JOBS, msgspec.Raw(sound(reply)))
         return True
 
     async def read_job(self, document: Mapping[str, Any]) -> None:
         """Read the Job again."""
         meta = document["metadata"]
-        reply = await self._ask("GET", f"{_of(document, 'jobs')}/{meta['name']}")
+        reply = await self.ask("GET", f"{_of(document, 'jobs')}/{meta['name']}")
         if reply.status == 404 or (reply.ok and reply.json()["metadata"]["uid"] != meta["uid"]):
             self._store.forget(JOBS, meta["uid"])
         else:
-            self._store.put(JOBS, msgspec.Raw(_sound(reply)))
+            self._store.put(JOBS, msgspec.Raw(sound(reply)))
 
     async def read_pods(self, uid: str, document: Mapping[str, Any]) -> None:
         """Read the pods of a Job from the server, not from what it has told so far."""
         meta = document["metadata"]
         query = {"labelSelector": f"{PODS.selector}={meta['name']}"}
         path = f"/api/v1/namespaces/{meta['namespace']}/pods"
-        reply = await self._ask("GET", path, query=query)
-        for pod in msgspec.json.decode(_sound(reply), type=_Page).items:
+        reply = await self.ask("GET", path, query=query)
+        for pod in msgspec.json.decode(sound(reply), type=_Page).items:
             self._store.put(PODS, pod, listed=True)
         del uid
 
@@ -90,11 +90,11 @@ class Hands:
             case steps.ChangeGroup():
                 path = f"{_of(document, 'podgroups')}/{write.group.name}"
                 body = {"metadata": {"uid": write.group.uid}, **write.patch}
-                reply = await self._ask("PATCH", path, msgspec.json.encode(body), kind=CONTENT)
+                reply = await self.ask("PATCH", path, msgspec.json.encode(body), kind=CONTENT)
                 if reply.status in {404, 409}:
                     self._store.forget(GROUPS, write.group.uid)
                 else:
-                    self._store.put(GROUPS, msgspec.Raw(_sound(reply)))
+                    self._store.put(GROUPS, msgspec.Raw(sound(reply)))
             case steps.DeletePod():
                 await self._delete_pod(uid, document, write)
             case steps.DeleteGroup():
@@ -118,17 +118,17 @@ class Hands:
             keys = {"id_rsa": private, "id_rsa.pub": public, "authorized_keys": public}
             made["stringData"] = {**made["stringData"], **keys}
         path, known = _of(made, _PLURALS[made["kind"]]), _KINDS.get(made["kind"])
-        reply = await self._ask("POST", path, msgspec.json.encode(made))
+        reply = await self.ask("POST", path, msgspec.json.encode(made))
         if reply.status == 409:
-            reply = await self._ask("GET", f"{path}/{made['metadata']['name']}")
+            reply = await self.ask("GET", f"{path}/{made['metadata']['name']}")
             if reply.status == 404:
                 raise Undone(f"{_called(made)} was there a moment ago", 0.1)
-            there = msgspec.json.decode(_sound(reply))
+            there = msgspec.json.decode(sound(reply))
             if not _belongs(there, uid):
                 raise Undone(f"{_called(made)} is there already and is not this Job's: it waits until that one is gone")
             if write.exact and there.get("data") != made["data"]:
                 body = msgspec.json.encode({**there, "data": made["data"]})
-                _sound(await self._ask("PUT", f"{path}/{made['metadata']['name']}", body))
+                sound(await self.ask("PUT", f"{path}/{made['metadata']['name']}", body))
         elif not reply.ok:
             raise _undone(f"{_called(made)} cannot be made", reply)
         if known is not None:
@@ -140,7 +140,7 @@ class Hands:
         path = f"/api/v1/namespaces/{document['metadata']['namespace']}/pods/{pod.name}"
         if write.mark:
             body = {"metadata": {"uid": pod.uid, "annotations": {MARK: "true"}}}
-            reply = await self._ask("PATCH", path, msgspec.json.encode(body), kind=CONTENT)
+            reply = await self.ask("PATCH", path, msgspec.json.encode(body), kind=CONTENT)
             if reply.ok:
                 self._store.put(PODS, msgspec.Raw(reply.body))
             elif reply.status not in {404, 409}:
@@ -153,26 +153,27 @@ class Hands:
 
     async def _discard(self, uid: str, one: steps.Object) -> None:
         path = f"{_of(one, _PLURALS[one['kind']])}/{one['metadata']['name']}"
-        reply = await self._ask("GET", path)
+        reply = await self.ask("GET", path)
         if reply.status == 404:
             return
-        there = msgspec.json.decode(_sound(reply))
+        there = msgspec.json.decode(sound(reply))
         if _belongs(there, uid):
             await self._delete(path, there["metadata"]["uid"])
 
     async def _delete(self, path: str, uid: str, **options: str) -> bool:
         """Delete an object if it is still this one; tell whether it is known to be gone."""
         body = msgspec.json.encode({"preconditions": {"uid": uid}, **options})
-        reply = await self._ask("DELETE", path, body)
+        reply = await self.ask("DELETE", path, body)
         if reply.status in {404, 409}:
             return True
-        _sound(reply)
+        sound(reply)
         return False
 
-    async def _ask(
+    async def ask(
         self, method: str, path: str, body: bytes | None = None, *, kind: str = "application/json",
         query: Mapping[str, str] | None = None,
     ) -> Reply:  # fmt: skip
+        """Ask once, if we may."""
         async with self._slots:
             # Asked last: whoever waited for a slot may have lost the lease there.
             if not self._fence():
@@ -208,7 +209,8 @@ def _called(one: Mapping[str, Any]) -> str:
     return f"{one['kind']} {one['metadata']['name']}"
 
 
-def _sound(reply: Reply) -> bytes:
+def sound(reply: Reply) -> bytes:
+    """Return what an answer says, or raise what was refused."""
     if not reply.ok:
         raise Undone(reply.message, reply.retry_after if reply.status == 429 else 0.0)
     return reply.body
