@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from phalanx.dialects.read import read
 from phalanx.engine.policy import Policy
+from phalanx.loop import Loop
+from phalanx.model.events import NodeSeen, TaskSeen
+from phalanx.model.node import Node
 from phalanx.policy.load import PolicyError, parse_policy
 from phalanx.sim.report import report
 from phalanx.sim.scenario import read_scenario
@@ -14,6 +18,7 @@ from phalanx.sim.simulator import Simulator
 from phalanx.sim.timeline import timeline
 from phalanx.testing import check
 from phalanx.testing.stage import Stage
+from phalanx.world.world import World
 
 RULES = """
 extends: default
@@ -208,10 +213,35 @@ def test_over_a_long_steady_load_each_user_gets_its_weight(
         ("halfLife: 1s", "halfLife: found 1 s, allowed is 1m to 30d"),
         ("resources: []", "resources: found none, allowed is at least one"),
         ("weights: {bob: 0}", "weights.bob: found 0.0, allowed is 0.001 to 1000000"),
+        ("label: a, annotation: b", "annotation: found b beside label, allowed is one of the two"),
         ("label: 3", "label: found 3, allowed is text"),
-        ("user: name", "user: unknown argument (allowed: label, halfLife, resources, weights)"),
+        ("user: name", "user: unknown argument (allowed: label, annotation, halfLife, resources, weights)"),
     ],
 )
 def test_a_mistake_in_its_arguments_is_named(arguments: str, mistake: str) -> None:
     with pytest.raises(PolicyError, match=re.escape(mistake)):
         policy(arguments)
+
+
+def test_an_annotation_may_say_whose_a_pod_is_and_only_that_one_is_kept() -> None:
+    chosen = policy("annotation: example.com/owner")
+
+    def pod(name: str, owner: str, minute: int) -> dict[str, object]:
+        meta = {
+            "name": name, "creationTimestamp": f"2026-11-01T12:0{minute}:00Z",
+            "annotations": {"example.com/owner": owner, "example.com/other": "x"},
+        }  # fmt: skip
+        asks = {"limits": {"nvidia.com/gpu": "1"}}
+        spec = {"schedulerName": "phalanx", "containers": [{"name": "main", "resources": asks}]}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+
+    world = World()
+    world.apply(NodeSeen(Node("n1", allocatable={"nvidia.com/gpu": 2000, "pods": 110})))
+    for one in (pod("a-1", "alice", 0), pod("a-2", "alice", 1), pod("b-1", "bob", 2)):
+        event = read(one, chosen.ours)
+        assert isinstance(event, TaskSeen)
+        assert event.task.annotations == {"example.com/owner": one["metadata"]["annotations"]["example.com/owner"]}  # type: ignore[index]
+        world.apply(event)
+    plan = Loop(world, chosen).cycle(1_793_600_000.0).plan
+    assert sorted(step.task for step in plan.binds) == ["default/a-1", "default/b-1"]
+    assert read(pod("x", "y", 0), chosen.scheduler_names) == read(pod("x", "z", 0), chosen.scheduler_names)

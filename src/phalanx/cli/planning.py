@@ -76,7 +76,7 @@ def _run(wish: Wish, timings: Timings) -> None:
         with timings.stage("read"):
             now = _lay_on_cluster(wish, found, policy.asks)
     with timings.stage("admit"):
-        objects = read_objects(found.documents, policy.scheduler_names)
+        objects = read_objects(found.documents, policy.ours)
     _complain(wish, found, objects)
     world = TimedWorld(policy.label_keys, policy.devices, timings)
     with timings.stage("apply"):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from phalanx.cli.output import Mistake, complain
+from phalanx.model.ours import Ours
 from phalanx.sim.from_manifests import MANIFEST_SUFFIXES, timeline_of_manifests
 from phalanx.sim.lines import Scenario, ScenarioError
 from phalanx.sim.scenario import read_scenario
@@ -27,9 +28,9 @@ class Workload:
     trace: TraceWish | None = None
     _trace: Trace | None = None
     _scenario: Scenario | None = None
-    _laid_out: dict[tuple[str, ...], Timeline] = field(default_factory=dict[tuple[str, ...], Timeline])
+    _laid_out: dict[Ours, Timeline] = field(default_factory=dict[Ours, Timeline])
 
-    def for_schedulers(self, schedulers: tuple[str, ...]) -> Timeline:
+    def for_schedulers(self, schedulers: Ours) -> Timeline:
         """Return the timeline; what is wrong with manifests is told once."""
         if schedulers not in self._laid_out:
             self._laid_out[schedulers] = self._checked(self._read(schedulers))
@@ -42,9 +43,9 @@ class Workload:
             raise Mistake(f"{self.source}: nothing to simulate: there is no gang and no pod")
         return laid_out
 
-    def _read(self, schedulers: tuple[str, ...]) -> Timeline:
+    def _read(self, schedulers: Ours) -> Timeline:
         if self.trace is not None:
-            return self._drawn(self.trace, schedulers)
+            return self._drawn(self.trace, schedulers.names)
         path = Path(self.source)
         if self.source.endswith(MANIFEST_SUFFIXES) or path.is_dir():
             laid_out, problems = timeline_of_manifests(self.source, schedulers)
@@ -59,7 +60,7 @@ class Workload:
                     found = "standard input" if self.source == "-" else self.source
                     raise Mistake(f"{found}: found Kubernetes manifests; {_AS_FILES}")
                 self._scenario = read_scenario(text, self.source)
-            return timeline(self._scenario, self.seed, schedulers)
+            return timeline(self._scenario, self.seed, schedulers.names)
         except OSError as error:
             raise Mistake(f"{self.source}: {(error.strerror or str(error)).lower()}") from None
         except UnicodeDecodeError:

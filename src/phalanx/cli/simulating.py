@@ -82,7 +82,7 @@ def run(wish: Wish) -> int:
 
 def _one(wish: Wish, policies: list[Policy], workload: Workload, until: float, interval: float) -> int:
     """Run under one policy."""
-    laid_out = workload.for_schedulers(policies[0].scheduler_names)
+    laid_out = workload.for_schedulers(policies[0].ours)
     simulator = Simulator(laid_out, policies[0], wish.seed, interval)
     if wish.memory is not None:
         with _told():
@@ -112,7 +112,7 @@ def _compare(wish: Wish, policies: list[Policy], workload: Workload, until: floa
     by, names, runs = wish.by or "queue", run_names(wish.policies), []
     with _interruptible() as interrupted:
         for number, (name, policy) in enumerate(zip(names, policies, strict=True), start=1):
-            laid_out = workload.for_schedulers(policy.scheduler_names)
+            laid_out = workload.for_schedulers(policy.ours)
             simulator = Simulator(laid_out, policy, wish.seed, interval)
             which = f" {escape(safe(name))} ({number} of {len(policies)})"
             with _progress(simulator, laid_out, until, which) as advance:

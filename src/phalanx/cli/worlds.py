@@ -31,7 +31,7 @@ def fill(world: World, paths: Sequence[str], policy: Policy) -> list[Document]:
             manifests.decode(data, file, found)
     if found.unreadable:
         raise Mistake("\n".join(found.unreadable))
-    objects = read_objects(found.documents, policy.scheduler_names)
+    objects = read_objects(found.documents, policy.ours)
     bad = [*found.problems, *(f"{one} ({source})" for one, source in [*objects.refused, *objects.astray])]
     if not objects.events:
         raise Mistake("\n".join(bad) or "nothing to show: found no Queue, no Node and no Pod")
@@ -51,7 +51,7 @@ def look_at(kubeconfig: str | None, context: str | None, world: World, policy: P
 
     world.sharings.set(policy.sharing, live=True)
     try:
-        sight = look(kubeconfig, context, world, policy.scheduler_names, policy.asks)
+        sight = look(kubeconfig, context, world, policy.ours, policy.asks)
     except (AccessError, LookError) as error:
         raise Mistake(str(error)) from None
     for line in sight.lines:

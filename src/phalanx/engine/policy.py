@@ -7,6 +7,7 @@ from phalanx.engine.plugin import Filter, Order, Plugin, QueueOrder, Score, Shar
 from phalanx.engine.session.session import Session
 from phalanx.model.charges import Charges
 from phalanx.model.device import DEVICE_RESOURCES
+from phalanx.model.ours import Ours
 from phalanx.model.sharing import Sharing
 from phalanx.model.tree import Level
 from phalanx.model.usage import ByUser
@@ -106,6 +107,12 @@ class Policy:
     def by_user(self) -> ByUser | None:
         """Return whose use is remembered inside queues; None: no plugin asks."""
         return next((said for one in self.plugins if (said := one.plugin.by_user()) is not None), None)
+
+    @property
+    def ours(self) -> Ours:
+        """Return whose pods are read as ours, and what of them."""
+        wish = self.by_user
+        return Ours(self.scheduler_names, (wish.annotation,) if wish is not None and wish.annotation else ())
 
     @property
     def layers(self) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class DryRun:
         self.world = World(policy.label_keys, policy.devices)
         self.world.wave_deadline = wave_deadline
         self.loop = Loop(self.world, policy, charged=False, live=True)
-        self.feed = Feed(self.world, policy.scheduler_names, watched(policy.asks))
+        self.feed = Feed(self.world, policy.ours, watched(policy.asks))
         self.metrics = metrics
         self.log = log
         self.standing = standing
@@ -76,8 +76,8 @@ class DryRun:
         self.world.read_labels(policy.label_keys)
         self.world.read_devices(policy.devices)
         self.feed.lacks(policy.asks, self.log)
-        if policy.scheduler_names != self.feed.schedulers:
-            self.feed.schedulers = policy.scheduler_names
+        if policy.ours != self.feed.schedulers:
+            self.feed.schedulers = policy.ours
             self.feed.forget_versions()
             self._relist()
         self._wake.set()

@@ -76,7 +76,7 @@ class Scheduler:
         self.world = World(policy.label_keys, policy.devices)
         self.world.wave_deadline = settings.wave_deadline
         self.loop = Loop(self.world, policy, live=True)
-        self.feed = Feed(self.world, policy.scheduler_names, watched(policy.asks))
+        self.feed = Feed(self.world, policy.ours, watched(policy.asks))
         self.leader = leader
         self.metrics = metrics
         self.log = log
@@ -137,7 +137,7 @@ class Scheduler:
     def use(self, policy: Policy) -> None:
         """Decide by another policy from the next cycle on."""
         self.log.say("policy", name=policy.name)
-        names_changed = policy.scheduler_names != self.loop.policy.scheduler_names
+        names_changed = policy.ours != self.loop.policy.ours
         remembered = self.world.queues.usage
         self.loop.policy = policy
         self._forgetful = self._forgetful or self.world.queues.usage is not remembered
@@ -146,7 +146,7 @@ class Scheduler:
         self.feed.lacks(policy.asks, self.log)
         if names_changed:
             # Whose pods are ours is decided when they are read: read all of them again.
-            self.feed.schedulers = policy.scheduler_names
+            self.feed.schedulers = policy.ours
             self.feed.forget_versions()
             self.relist()
         self.telling.policy(None)

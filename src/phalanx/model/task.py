@@ -133,6 +133,8 @@ class Task:
     hold: Hold | None = None
     nominated: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: Of its annotations those that a plugin reads.
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     images: ImageWish | None = None
     #: What it says of other pods as it is written. Its shape in a snapshot has it with the namespaces looked up.
     repels: tuple[PodTerm, ...] = ()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from phalanx.model.axis import Float, Int
 from phalanx.model.duration import Seconds
+from phalanx.model.task import Task
 
 _WEEK = Seconds(7 * 86_400.0)
 #: After so many half-lives use is forgotten: less than half a hundredth of it would count.
@@ -27,25 +28,30 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class ByUser:
-    """Use of each user of a queue is remembered. A user is who has the same value of a label, or of the namespace."""
+    """Use of each user of a queue is remembered. A user is one value of a label or an annotation, or a namespace."""
 
-    #: Empty: the namespace.
+    #: At most one of the two; both empty: the namespace.
     label: str
+    annotation: str
     half_life: Seconds
     resources: tuple[str, ...]
 
     def __post_init__(self) -> None:
         if not 60 <= self.half_life <= 30 * 86_400:
             raise ValueError(f"halfLife: found {self.half_life:g} s, allowed is 1m to 30d")
+        if self.label and self.annotation:
+            raise ValueError(f"annotation: found {self.annotation} beside label, allowed is one of the two")
 
     @property
     def memory(self) -> Memory:
         """Return how it is remembered."""
         return Memory(Seconds(self.half_life * _HALF_LIVES), self.half_life)
 
-    def name(self, namespace: str, labels: Mapping[str, str]) -> str:
-        """Return whose a pod is. Those without the label are one user, whose name is empty."""
-        return labels.get(self.label, "") if self.label else namespace
+    def name(self, task: Task) -> str:
+        """Return whose a pod is. Those without the label, or annotation, are one user, whose name is empty."""
+        if self.annotation:
+            return task.annotations.get(self.annotation, "")
+        return task.labels.get(self.label, "") if self.label else task.namespace
 
 
 @dataclass(frozen=True, slots=True)

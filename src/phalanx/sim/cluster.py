@@ -207,7 +207,7 @@ class Cluster:
         life.queue = gang.queue if gang else None
         self.queues.put(key, life.queue, running)
         if self._by_user is not None and life.queue is not None:
-            life.user = life.user if life.user is not None else self._by_user.name(tasks[0].namespace, life.labels)
+            life.user = life.user if life.user is not None else self._by_user.name(tasks[0])
             self.users.put(key, user_key(life.queue, life.user), running)
         life.note(now, sum(dict(task.shape.requests).get(self.meter.device, 0) for task in running))
         whole = enough(gang, running)

@@ -4,7 +4,7 @@ Time zero is the creation of the first pod that waits. How long a gang works is 
 `phalanx.dev/expected-runtime`; one without it works for ever. Terminating pods are taken as gone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from phalanx.model.events import Event, GroupsSeen, NodeSeen, TaskSeen
@@ -18,7 +18,7 @@ MANIFEST_SUFFIXES = (".yaml", ".yml", ".json")
 _THERE = frozenset({State.PENDING, State.RUNNING})
 
 
-def timeline_of_manifests(path: str, schedulers: Sequence[str]) -> tuple[Timeline, list[str]]:
+def timeline_of_manifests(path: str, schedulers: Collection[str]) -> tuple[Timeline, list[str]]:
     """Return what these manifests let happen, and a line for everything in them that could not be used."""
     manifests = Manifests()
     for file in find([path], manifests):

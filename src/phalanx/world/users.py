@@ -73,7 +73,7 @@ class Users:
                 self._free.append(slot)
             return None
         first = min(members, key=lambda task: (task.created, task.name))
-        user = self._of[key] = (queue, self._wish.name(first.namespace, first.labels))
+        user = self._of[key] = (queue, self._wish.name(first))
         self._gangs[user] += 1
         slot = self._slot[key] if key in self._slot else self._take_slot()
         self._slot[key] = slot

@@ -1,6 +1,6 @@
 """Pod objects to tasks."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -16,6 +16,7 @@ from phalanx.dialects.mistakes import NAME_ALLOWED, FieldError, Mistakes, is_nam
 from phalanx.dialects.timestamps import moment
 from phalanx.model.device import DeviceWish
 from phalanx.model.gang import Membership
+from phalanx.model.ours import noted_by
 from phalanx.model.quantity import shown, written
 from phalanx.model.sharing import RESOURCE
 from phalanx.model.task import Hold, Shape, State, Task
@@ -77,6 +78,7 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         membership=membership,
         nominated=_checked(nominated, "status.nominatedNodeName", mistakes) if nominated else None,
         labels=meta.labels or {},
+        annotations=_noted(meta.annotations, noted_by(schedulers)) if ours else {},
         images=constraints.images(spec) if ours else None,
         mounts=mounts(spec, name, mistakes) if spec.volumes else (),
         **near._asdict(),
@@ -92,6 +94,10 @@ def read_pod(pod: pod_objects.Pod, schedulers: Collection[str], table: Table) ->
         groups=next((said for ask in table.groups if (said := ask(pod))), ()) if asked or reserves else (),
         hold=mistakes.first or (_hold(pod, state, membership, table) or _apart(asked, wishes) if ours else None),
     )
+
+
+def _noted(annotations: Mapping[str, str] | None, keys: Collection[str]) -> dict[str, str]:
+    return {key: annotations[key] for key in keys if key in annotations} if annotations and keys else {}
 
 
 def _membership(pod: pod_objects.Pod, namespace: str, mistakes: Mistakes, table: Table) -> Membership | None:

@@ -28,8 +28,9 @@ class UserFairness(Plugin):
     The largest of the parts over the resources counts, divided by the user's weight. Nobody is evicted for it.
     """
 
-    #: The label of pods that says whose they are; empty: the namespace.
+    #: The label, or the annotation, of pods that says whose they are; both empty: the namespace.
     label: str = ""
+    annotation: str = ""
     half_life: Seconds = _FOUR_HOURS
     resources: tuple[str, ...] = (GPU, CPU, MEMORY)
     #: By user; absent: 1.
@@ -46,7 +47,7 @@ class UserFairness(Plugin):
 
     def by_user(self) -> ByUser | None:
         """Return whose use counts."""
-        return ByUser(self.label, self.half_life, self.resources)
+        return ByUser(self.label, self.annotation, self.half_life, self.resources)
 
     def gang_key(self, session: Session, units: Units) -> Int | Float:
         """Return the part of the cluster that a unit's user used, has, and gets with the units before this one."""
