@@ -308,3 +308,20 @@ def test_what_is_wrong_with_the_options_of_a_trace_is_one_line(
     assert printed.out == ""
     assert line in printed.err
     assert printed.err.count("\n") == 1
+
+
+def test_the_report_tells_what_each_user_of_a_queue_had(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of two who both ask for more than there is, bob counts double: from the third hour on he has two thirds."""
+    users = ROOT / "examples" / "scenarios" / "users"
+    words = ["simulate", f"{users}.scenario", "--policy", f"{users}.yaml", "--until", "8h", "--interval", "1m"]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert "GPUs by user, on average over the time" in text
+    assert main([*words, "-o", "json"]) == 0
+    found = {one["user"]: one for one in json.loads(capsys.readouterr().out)["users"]}
+    assert {name: (one["queue"], one["gangs"]) for name, one in found.items()} == {
+        "alice": ("default", 144), "bob": ("default", 96),
+    }  # fmt: skip
+    # Alice had everything for the first two hours.
+    assert found["bob"]["device"] > found["alice"]["device"]
+    assert f"bob            {found['bob']['device']:.1f} held" in text
