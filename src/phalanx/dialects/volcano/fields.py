@@ -138,7 +138,24 @@ spec.minSuccess | honoured | on a cluster: so many pods that end well complete i
 spec.networkTopology.mode | honoured | as that of the group
 spec.networkTopology.highestTierAllowed | honoured | the same
 spec.networkTopology.highestTierName | honoured | the same
-status.state.phase | honoured | written on a cluster, as all of the status; in files a Job that is over, or about to be, gets no pods
+status.state.phase | honoured | written on a cluster; in files a Job that is over, or about to be, gets no pods
+status.state.reason | honoured | written: what was done last, or `Refused`, `MaxRetry`, `NotEnoughSucceeded`. Volcano leaves it empty
+status.state.message | honoured | written: to what and why. Volcano leaves it empty
+status.state.lastTransitionTime | honoured | written when the phase changes; Volcano's at each write
+status.minAvailable | honoured | written
+status.taskStatusCount | honoured | written
+status.pending | honoured | written
+status.running | honoured | written
+status.succeeded | honoured | written
+status.failed | honoured | written
+status.terminating | honoured | written
+status.unknown | honoured | written
+status.version | honoured | written: one more for each restart, abort or end
+status.retryCount | honoured | written
+status.runningDuration | honoured | written once it is over or aborted
+status.controlledResources | honoured | written: what plugins have made, and the claims
+status.conditions[].status | honoured | written: each phase once, the last one last
+status.conditions[].lastTransitionTime | honoured | written
 """)  # noqa: E501 (a table)
 
 _HYPER_NODE = _rows("""
@@ -157,12 +174,27 @@ status.conditions[].lastTransitionTime | ignored | the same
 status.conditions[].observedGeneration | ignored | the same
 """)  # noqa: E501 (a table)
 
+_CRON = _rows("""
+spec.schedule | honoured | five fields, `@daily` and such, `@every 1h`, with `TZ=` before it if wished
+spec.timeZone | honoured | absent: UTC. Volcano takes that of its own machine
+spec.startingDeadlineSeconds | honoured | what was missed for longer is passed over
+spec.concurrencyPolicy | honoured | `Allow`, `Forbid`, `Replace`
+spec.suspend | honoured | no new Jobs; history goes on
+spec.jobTemplate | honoured | labels, annotations and spec of its Jobs
+spec.successfulJobsHistoryLimit | honoured | absent: 3
+spec.failedJobsHistoryLimit | honoured | absent: 1
+status.active | honoured | written
+status.lastScheduleTime | honoured | written
+status.lastSuccessfulTime | honoured | written
+""")
+
 FIELDS: Mapping[str, tuple[Field, ...]] = {
     "Pods": _PODS,
     "PodGroup `scheduling.volcano.sh/v1beta1`": _POD_GROUP,
     "Queue `scheduling.volcano.sh/v1beta1`": _QUEUE,
     "HyperNode `topology.volcano.sh/v1alpha1`": _HYPER_NODE,
     "Job `batch.volcano.sh/v1alpha1`": _JOB,
+    "CronJob `batch.volcano.sh/v1alpha1`, on a cluster": _CRON,
 }
 
 
