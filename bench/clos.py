@@ -154,7 +154,7 @@ def main() -> None:
     print(f"{len(of)} hosts, {len(empty)} leaves, {len(trace)} jobs, {len(several)} of several pods")
     print(f"fewest on empty leaves: {sum(bound) / len(bound):.2f}")
     head = ("leaves", "fewest free", "distance", "model h", "wait", "longest", "job h", "wait", "run")
-    print(f"{'':22}" + "".join(f"{word:>12}" for word in head))
+    print(f"{'':22}" + "".join(f"{word:>16}" for word in head))
     base: tuple[float, float] | None = None
     for name, wish, policy in (("no wish, no closeness", "", PLAIN), ("no wish", "", DEFAULT),
                                ("rack, then block", "topology-preferred=rack", DEFAULT)):  # fmt: skip
@@ -170,7 +170,7 @@ def main() -> None:
             f"{waited:.0f}s {waited / base[0]:.2f}", f"{max(same.waits.values()):.0f}s", f"{worked:.2f}",
             f"{later:.0f}s {later / base[1]:.2f}", f"{same.took + timed.took:.0f}s",
         )  # fmt: skip
-        print(f"{name:22}" + "".join(f"{cell:>12}" for cell in row), flush=True)
+        print(f"{name:22}" + "".join(f"{cell:>16}" for cell in row), flush=True)
     print("job h and the last wait: the simulator itself uses the model. Ratios are to the first row")
 
 

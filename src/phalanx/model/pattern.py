@@ -44,19 +44,22 @@ class Pattern:
     _steps: dict[tuple[frozenset[int], str], frozenset[int]] = field(
         init=False, repr=False, compare=False, default_factory=dict[tuple[frozenset[int], str], frozenset[int]]
     )
-    #: What every name that matches begins with.
+    #: What every name that matches begins with, and has somewhere.
     prefix: str = field(init=False, repr=False, compare=False)
+    _needle: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         code: _Code = []
         parser = _Parser(self.text, code)
         parser.whole()
         object.__setattr__(self, "_code", code)
-        object.__setattr__(self, "prefix", _prefix(code))
+        anchored = code[0][0] == "begin"
+        object.__setattr__(self, "_needle", _plain(code, 1 if anchored else 0))
+        object.__setattr__(self, "prefix", self._needle if anchored else "")
 
     def found_in(self, name: str) -> bool:
         """Tell whether some part of a name matches."""
-        if not name.startswith(self.prefix):
+        if not name.startswith(self.prefix) or self._needle not in name:
             return False
         last = len(self._code) - 1
         state = self._reached([0], first=True)
@@ -95,11 +98,9 @@ class Pattern:
         return frozenset(seen)
 
 
-def _prefix(code: _Code) -> str:
-    """Return the characters that follow an anchor at the beginning, one after the other."""
-    found, at = "", 1
-    if code[0][0] != "begin":
-        return ""
+def _plain(code: _Code, at: int) -> str:
+    """Return the characters that are read one after the other from here on, whatever follows."""
+    found = ""
     while True:
         reads, to = code[at]
         if not (isinstance(reads, frozenset) and len(reads) == 1 and to == (at + 1,)):
