@@ -62,8 +62,9 @@ class NodePrograms:
                 await asyncio.sleep(0.05)
 
     async def _look(self, client: Client) -> None:
-        nodes = (await client.request("GET", "/api/v1/nodes")).json()["items"]
         pods = (await client.request("GET", "/api/v1/pods", query={"fieldSelector": "spec.nodeName!="})).json()["items"]
+        # After the pods: the lock was there before the bind.
+        nodes = (await client.request("GET", "/api/v1/nodes")).json()["items"]
         for node in nodes:
             name, said = node["metadata"]["name"], node["metadata"].get("annotations") or {}
             mine = [pod for pod in pods if pod["spec"]["nodeName"] == name]
