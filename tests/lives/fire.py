@@ -25,7 +25,7 @@ from tests.lives.__main__ import RECORDED, VOLCANO, prepare
 from tests.lives.compare import Difference, differences
 from tests.lives.pictures import Picture, load, moved
 from tests.lives.scripts import Life, lives
-from tests.lives.stage import Stage
+from tests.lives.stage import PATIENCE, Stage
 
 REPLICAS = ("first", "second")
 LEASE = ("--lease-duration=3", "--renew-deadline=2", "--retry-period=0.5")
@@ -50,6 +50,12 @@ class Fire:
             self._running[name].stop(signal.SIGKILL)
             self.kills += 1
             self._running[name] = self._start(name)
+        # On a busy machine a start takes longer than anybody is at rest.
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until and not any(
+            " leading lease" in one.log.read_text() for one in self._running.values()
+        ):
+            await asyncio.sleep(0.2)
 
     def close(self) -> None:
         """End both."""
