@@ -52,7 +52,7 @@ class Fire:
             self._running[name] = self._start(name)
         # On a busy machine a start takes longer than anybody is at rest.
         until = time.monotonic() + PATIENCE
-        while time.monotonic() < until and not any(
+        while time.monotonic() < until and not any(  # noqa: ASYNC110 (another process tells it in its log)
             " leading lease" in one.log.read_text() for one in self._running.values()
         ):
             await asyncio.sleep(0.2)
