@@ -62,6 +62,8 @@ KNOWN = (
     "gang, minimum, maximum, subgroup, subgroup-minimum, start-timeout, expected-runtime, preemptible, "
     "topology-required, topology-preferred, subgroup-topology-required, subgroup-topology-preferred, "
     "segment-size, segment-topology, subgroup-segment-size, subgroup-segment-topology, "
+    "topology-exclusive, topology-exclusive-against, subgroup-topology-exclusive, "
+    "replica-of, topology-spread, subgroup-topology-spread, "
     "patience, movable, gpu-model, gpu-memory-minimum, gpu-together, "
     "gpu-fraction, gpu-memory, gpu-devices, gpu-group, gpu-ids"
 )

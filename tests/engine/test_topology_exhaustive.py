@@ -1,6 +1,7 @@
 """On small trees every way is tried: where there is one, a place is found, and it is as close as is documented."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given, settings
@@ -12,7 +13,7 @@ from phalanx.testing.scenario import plan
 from tests.oracles.domains import Member, Place, Problem, fewest, keeps, ways
 
 #: Enough for every way on so small a tree.
-POLICY = policy_with("node_ready", "resource_fit", "gang")
+POLICY = policy_with("node_ready", "exclusive_domains", "resource_fit", "gang")
 LEVELS = ("zone", "rack")
 
 
@@ -67,20 +68,43 @@ def segmented(draw: st.DrawFn, *, parts: bool) -> Problem:
     return Problem(draw(places(whole=draw(st.booleans()))), members, required)
 
 
+@st.composite
+def exclusive(draw: st.DrawFn) -> Problem:
+    """A gang, or its subgroups, with domains of their own, among pods and gangs that have theirs."""
+    around = [replace(one, guest=draw(st.sampled_from(["", "", "", "", "pod", "owner"]))) for one in draw(places())]
+    parts = draw(st.lists(st.sampled_from(["one", "two", "three"]), min_size=1, max_size=3, unique=True))
+    members = [
+        Member(gpus, part) for part in parts for gpus in draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    ]
+    alone = {part: draw(st.sampled_from([*LEVELS, "node"])) for part in parts if draw(st.booleans())}
+    if draw(st.booleans()):
+        alone[""] = draw(st.sampled_from(LEVELS))
+    # Who is alone is in one domain, unless it says otherwise.
+    required = dict(alone)
+    if "" in alone and draw(st.booleans()):
+        required[""] = "zone"
+    return Problem(around, members, required, alone)
+
+
 def scenario(problem: Problem, preferred: str = "") -> str:
     """Write a problem down."""
     lines = []
     for at, place in enumerate(problem.places):
+        if place.guest:
+            alone = " topology-exclusive=rack" if place.guest == "owner" else ""
+            lines.append(f"gang x{at:02} members=1 gpu=1 on=n{at:02}{alone}")
         labels = (
             f" label:topology.kubernetes.io/{key}={name[-1]}" for key, name in place.domains.items() if key in LEVELS
         )
         lines.append(f"node n{at:02} gpu={place.gpus}{''.join(labels)}")
     wish = f" topology-required={problem.required['']}" if "" in problem.required else ""
     wish += f" topology-preferred={preferred}" if preferred else ""
+    wish += f" topology-exclusive={problem.exclusive['']}" if "" in problem.exclusive else ""
     for member in problem.members:
         name, own = member.subgroup, sum(one.subgroup == member.subgroup for one in problem.members)
         part = f" subgroup={name} subgroup-minimum={own}" if name else ""
         part += f" subgroup-topology-required={problem.required[name]}" if name and name in problem.required else ""
+        part += f" subgroup-topology-exclusive={problem.exclusive[name]}" if name and name in problem.exclusive else ""
         if member.segment:
             size, of = member.segment.split("#")[1], "subgroup-segment" if name else "segment"
             part += f" {of}-size={size} {of}-topology={problem.required[member.segment]}"
@@ -115,6 +139,14 @@ def test_a_gang_of_parts_is_placed_whenever_there_is_a_way(problem: Problem) -> 
 def test_segments_are_placed_whenever_there_is_a_way(parts: bool, data: st.DataObject) -> None:
     """Whole ones of equal tasks by count; others, and those of several shapes, one by one."""
     problem = data.draw(segmented(parts=parts))
+    found = placed(problem)
+    assert (found is not None) == (next(ways(problem), None) is not None)
+    assert found is None or keeps(problem, found)
+
+
+@settings(max_examples=150)
+@given(exclusive())
+def test_domains_of_ones_own_are_found_whenever_there_is_a_way(problem: Problem) -> None:
     found = placed(problem)
     assert (found is not None) == (next(ways(problem), None) is not None)
     assert found is None or keeps(problem, found)

@@ -1,15 +1,22 @@
 """Every way to place a gang with wishes, tried one by one: who finds none may say that there is none."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations
 
 
 @dataclass(frozen=True)
 class Place:
-    """A node: its GPUs, and its domain of each level."""
+    """A node: its GPUs, its domain of each level, and who is there: a `pod`, or the `owner` of its rack, with a GPU."""
 
     gpus: int
     domains: Mapping[str, str]
+    guest: str = ""
+
+    @property
+    def free(self) -> int:
+        """Return the GPUs that nobody has."""
+        return self.gpus - bool(self.guest)
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,24 @@ class Problem:
     places: Sequence[Place]
     members: Sequence[Member]
     required: Mapping[str, str]
+    #: The same: the level of which its domains are its own. Nobody else may be there.
+    exclusive: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def closed(self, member: Member, at: int) -> bool:
+        """Tell whether somebody who was there before keeps a member out, or may not be there with it."""
+        here = self.places[at].domains
+        return any(self._minds(member, one, here) for one in self.places if one.guest)
+
+    def _minds(self, member: Member, one: Place, here: Mapping[str, str]) -> bool:
+        levels = [self.exclusive[part] for part in member.parts & self.exclusive.keys()]
+        levels += ["rack"] if one.guest == "owner" else []
+        return any(level in here and one.domains.get(level) == here[level] for level in levels)
+
+    def apart(self, one: Member, first: int, other: Member, second: int) -> bool:
+        """Tell whether two members may be at these places."""
+        levels = [self.exclusive[part] for part in (one.parts ^ other.parts) & self.exclusive.keys()]
+        here, there = self.places[first].domains, self.places[second].domains
+        return not any(level in here and here[level] == there.get(level) for level in levels)
 
 
 class _Search:
@@ -40,7 +65,7 @@ class _Search:
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
-        self._free = [place.gpus for place in problem.places]
+        self._free = [place.free for place in problem.places]
         members = problem.members
         self._order = sorted(
             range(len(members)), key=lambda at: (members[at].subgroup, members[at].segment, -members[at].gpus)
@@ -76,7 +101,11 @@ class _Search:
             level = self._problem.required[part]
             if level not in domains or any(home != domains[level] for home in self._homes.get(part, ())):
                 return False
-        return self._free[at] >= member.gpus
+        problem = self._problem
+        if problem.closed(member, at) or self._free[at] < member.gpus:
+            return False
+        before = zip(self._order, self._chosen, strict=False)
+        return all(problem.apart(member, at, problem.members[row], place) for row, place in before)
 
 
 def ways(problem: Problem) -> Iterator[list[int]]:
@@ -86,13 +115,16 @@ def ways(problem: Problem) -> Iterator[list[int]]:
 
 def keeps(problem: Problem, found: Sequence[int]) -> bool:
     """Tell whether an assignment keeps the wishes and has room for everybody."""
-    free = [place.gpus for place in problem.places]
+    free = [place.free for place in problem.places]
     homes: dict[str, set[str | None]] = {}
     for member, at in zip(problem.members, found, strict=True):
         free[at] -= member.gpus
         for part in member.parts & problem.required.keys():
             homes.setdefault(part, set()).add(problem.places[at].domains.get(problem.required[part]))
-    return min(free) >= 0 and all(len(one) == 1 and None not in one for one in homes.values())
+    together = all(len(one) == 1 and None not in one for one in homes.values())
+    placed = list(zip(problem.members, found, strict=True))
+    alone = all(problem.apart(*one, *other) for one, other in combinations(placed, 2))
+    return min(free) >= 0 and together and alone and not any(problem.closed(*one) for one in placed)
 
 
 def fewest(problem: Problem, level: str) -> int | None:

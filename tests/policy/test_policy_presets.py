@@ -25,7 +25,7 @@ def test_default_packs_gangs_and_keeps_others_off_gpu_nodes() -> None:
     assert listed("default") == [
         ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("declared_features", 1), ("device_model", 4),
         ("device_memory", 4), ("model_quota", 1),
-            ("pod_anti_affinity", 1), ("pod_affinity", 3), ("topology_spread", 3),
+            ("pod_anti_affinity", 1), ("pod_affinity", 3), ("topology_spread", 3), ("exclusive_domains", 1),
         ("volume_binding", 1), ("static_volumes", 1), ("volume_conflicts", 1),
         ("volume_limits", 1), ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
         ("shared_devices", 2), ("numa_nodes", 2), ("linked_devices", 2), ("scarce_resources", 4), ("closeness", 0.001),
@@ -38,7 +38,7 @@ def test_pod_by_pod_is_kube_schedulers_list_without_gangs() -> None:
     assert listed("pod-by-pod") == [
         ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("declared_features", 1), ("device_model", 4),
         ("device_memory", 4), ("pod_anti_affinity", 1), ("pod_affinity", 2), ("topology_spread", 2),
-        ("volume_binding", 1), ("static_volumes", 1), ("volume_conflicts", 1),
+        ("exclusive_domains", 1), ("volume_binding", 1), ("static_volumes", 1), ("volume_conflicts", 1),
         ("volume_limits", 1), ("host_ports", 1), ("resource_fit", 1), ("mixed_devices", 1),
         ("balanced_allocation", 1), ("image_locality", 1), ("priority", 1), ("arrival", 1),
     ]  # fmt: skip
@@ -85,6 +85,7 @@ def test_each_filter_that_is_left_out_is_warned_of_and_so_is_a_weight_without_ef
         "without pod_anti_affinity, required pod anti-affinity is not honoured, of running pods neither",
         "without pod_affinity, required pod affinity is not honoured",
         "without topology_spread, topologySpreadConstraints are not honoured",
+        "without exclusive_domains, gangs that want a domain for themselves do not get it alone",
         "without volume_binding, pods may go to nodes from which their volumes cannot be used",
         "without static_volumes, more pods may be placed than there are volumes for, and their binds are refused",
         "without volume_conflicts, two pods may mount a disk that one alone can mount",

@@ -5,6 +5,7 @@ from dataclasses import replace
 from phalanx.engine.explain import explain
 from phalanx.engine.placement.place import place
 from phalanx.engine.placement.prefer import preferred
+from phalanx.engine.placement.replicas import replica_columns
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
 from phalanx.engine.session.units import Taken, Unit
@@ -19,7 +20,10 @@ def deserved(snapshot: Snapshot, policy: Policy) -> Int | None:
 
 def open_session(snapshot: Snapshot, policy: Policy, shares: Int | None = None) -> Session:
     """Start a session on a snapshot."""
+    if snapshot.levels != policy.levels:
+        snapshot = replace(snapshot, levels=policy.levels)
     columns = [column for weighted in policy.plugins for column in weighted.plugin.columns(snapshot)]
+    columns += replica_columns(snapshot)
     attempt = lambda session, unit: _attempt(session, policy, unit)  # noqa: E731
     session = Session.open(snapshot, columns, attempt, shares, policy.sharing, policy.layers)
     if session.devices is not None and policy.takes_devices:

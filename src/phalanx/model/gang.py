@@ -34,6 +34,8 @@ class Subgroup:
     segments: Segments | None = None
     #: So many of its children must be whole, the others may start later, each whole; None: all of them must.
     groups: int | None = None
+    #: The subgroups of its gang that say the same are replicas: they should be in different domains of this level.
+    spread: str | None = None
 
     @property
     def wishes(self) -> bool:
@@ -117,6 +119,14 @@ class Membership:
     segment_topology: str | None = None
     subgroup_segment_size: int | None = None
     subgroup_segment_topology: str | None = None
+    #: Nobody else in the domains of this level that it is in; with a label (`KEY`, `KEY=VALUE`), nobody who has that.
+    topology_exclusive: str | None = None
+    topology_exclusive_against: str | None = None
+    subgroup_topology_exclusive: str | None = None
+    #: The service of which its gang is a replica, and the level over which these should be spread.
+    replica_of: str | None = None
+    topology_spread: str | None = None
+    subgroup_topology_spread: str | None = None
     patience: float | None = None
     #: The object that the pod refers to. It describes the gang, unless `minimum` is set.
     owner: Reference | None = None
@@ -234,6 +244,8 @@ class Gang:
     #: The object that lists the levels; None: as the policy says.
     topology: Reference | None = None
     segments: Segments | None = None
+    #: The replicas of its service should be in different domains of this level.
+    spread: str | None = None
     expected_runtime: float | None = None
     patience: float | None = None
     #: Others may be evicted for it.

@@ -23,6 +23,8 @@ class Value(StrEnum):
     SPAN = "span"
     FLAG = "flag"
     LEVEL = "level"
+    #: A label of pods, with or without its value.
+    LABEL = "label"
     #: Models of devices, in order or with weights.
     MODELS = "models"
     #: Bytes.
@@ -74,6 +76,14 @@ SEGMENT_SIZE = f"{PREFIX}segment-size"
 SEGMENT_TOPOLOGY = f"{PREFIX}segment-topology"
 SUBGROUP_SEGMENT_SIZE = f"{PREFIX}subgroup-segment-size"
 SUBGROUP_SEGMENT_TOPOLOGY = f"{PREFIX}subgroup-segment-topology"
+#: No other gang in its domains; of these alone, or of those with a label.
+TOPOLOGY_EXCLUSIVE = f"{PREFIX}topology-exclusive"
+TOPOLOGY_EXCLUSIVE_AGAINST = f"{PREFIX}topology-exclusive-against"
+SUBGROUP_TOPOLOGY_EXCLUSIVE = f"{PREFIX}subgroup-topology-exclusive"
+#: Replicas of one service: gangs that say whose replica they are, or subgroups of one gang.
+REPLICA_OF = f"{PREFIX}replica-of"
+TOPOLOGY_SPREAD = f"{PREFIX}topology-spread"
+SUBGROUP_TOPOLOGY_SPREAD = f"{PREFIX}subgroup-topology-spread"
 PATIENCE = f"{PREFIX}patience"
 MOVABLE = f"{PREFIX}movable"
 GPU_MODEL = f"{PREFIX}gpu-model"
@@ -112,6 +122,12 @@ KEYS = (
     Key(SEGMENT_TOPOLOGY, Value.LEVEL, needs=SEGMENT_SIZE),
     Key(SUBGROUP_SEGMENT_SIZE, Value.COUNT, needs=SUBGROUP_SEGMENT_TOPOLOGY),
     Key(SUBGROUP_SEGMENT_TOPOLOGY, Value.LEVEL, needs=SUBGROUP),
+    Key(TOPOLOGY_EXCLUSIVE, Value.LEVEL),
+    Key(TOPOLOGY_EXCLUSIVE_AGAINST, Value.LABEL),
+    Key(SUBGROUP_TOPOLOGY_EXCLUSIVE, Value.LEVEL, needs=SUBGROUP),
+    Key(REPLICA_OF, Value.NAME, needs=TOPOLOGY_SPREAD),
+    Key(TOPOLOGY_SPREAD, Value.LEVEL, needs=REPLICA_OF),
+    Key(SUBGROUP_TOPOLOGY_SPREAD, Value.LEVEL, needs=SUBGROUP),
     Key(PATIENCE, Value.DURATION),
     Key(MOVABLE, Value.FLAG),
     Key(GPU_MODEL, Value.MODELS),

@@ -96,6 +96,18 @@ class NodeTable:
         return found
 
 
+def placed_in(nodes: NodeTable, levels: tuple[Level, ...] | None, key: str) -> tuple[Tree, int] | None:
+    """Return the tree that has a level, by its name or by the label of nodes, and its number; None: nobody is in one.
+
+    A label that is no level of the tree is a tree of its own.
+    """
+    tree = nodes.tree(levels)
+    if key not in tree.number and nodes.domains(key).names:
+        tree = nodes.tree((Level(key, key.rpartition("/")[2]),))
+    at = tree.number.get(key)
+    return None if at is None or not tree.size(at) else (tree, at)
+
+
 #: A bind was seen to be answered after 34 seconds; well beyond that, a missing member is not on its way.
 WAVE_DEADLINE = 120.0
 #: So long after a place was nominated, and with nothing leaving its node any more, the nomination is given up.
@@ -230,5 +242,7 @@ class Snapshot:
     islands: tuple[IslandTable, ...] = ()
     #: Models of devices that some queue counts apart; mostly none.
     apart: tuple[Apart, ...] = ()
+    #: The levels of the topology tree, as the policy says; None: the usual ones that some node has.
+    levels: tuple[Level, ...] | None = None
     #: What was worked out of the shapes, and of the names, labels and taints of nodes. Handed on while these stay.
     derived: dict[object, Any] = field(default_factory=dict[object, Any], repr=False, compare=False)

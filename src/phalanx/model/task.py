@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from phalanx.model.device import DeviceWish
 from phalanx.model.gang import Membership
@@ -36,6 +36,23 @@ class Hold:
 
     def __str__(self) -> str:
         return f"{self.field}: {self.message}" if self.field else self.message
+
+
+class Alone(NamedTuple):
+    """Who shares the domains of a level with nobody."""
+
+    #: The gang, or the subgroup of one.
+    owner: str
+    level: str
+    #: A label, `KEY` or `KEY=VALUE`: nobody who has it; None: nobody of ours.
+    against: str | None
+
+
+class Replica(NamedTuple):
+    """Of what it is a replica, and the level over which replicas are spread."""
+
+    of: str
+    level: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +97,8 @@ class Shape:
     counted: int = 0
     #: What its volumes ask of nodes, as claims and volumes are now; None: it has none that would.
     volumes: Needs | None = None
+    alone: tuple[Alone, ...] = ()
+    replicas: tuple[Replica, ...] = ()
 
     @property
     def charged(self) -> tuple[tuple[str, int], ...]:
@@ -98,6 +117,8 @@ class Shape:
 
 #: Stands among the labels of a shape for what its task is a copy of. No label can be called so.
 REPLICAS_OF = " replicas of"
+#: The same: that it is of ours.
+OURS = " ours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +190,16 @@ class Task:
     @property
     def looks_around(self) -> bool:
         """Tell whether it says something of other pods."""
-        return bool(self.repels or self.attracts or self.likes or self.spreads)
+        return bool(self.repels or self.attracts or self.likes or self.spreads) or self.stands_apart
+
+    @property
+    def stands_apart(self) -> bool:
+        """Tell whether its gang, or its subgroup, wishes to be apart from others in the topology tree."""
+        said = self.membership
+        if said is None or not self.ours:
+            return False
+        levels = (said.topology_exclusive, said.subgroup_topology_exclusive, said.topology_spread)
+        return any(levels) or said.subgroup_topology_spread is not None
 
     @property
     def controlled(self) -> bool:

@@ -16,6 +16,7 @@ _UNHONOURED = {
     "pod_anti_affinity": "required pod anti-affinity is not honoured, of running pods neither",
     "pod_affinity": "required pod affinity is not honoured",
     "topology_spread": "topologySpreadConstraints are not honoured",
+    "exclusive_domains": "gangs that want a domain for themselves do not get it alone",
     "volume_binding": "pods may go to nodes from which their volumes cannot be used",
     "static_volumes": "more pods may be placed than there are volumes for, and their binds are refused",
     "volume_conflicts": "two pods may mount a disk that one alone can mount",

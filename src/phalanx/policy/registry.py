@@ -19,6 +19,7 @@ from phalanx.engine.plugins.closeness import Closeness
 from phalanx.engine.plugins.declared_features import DeclaredFeatures
 from phalanx.engine.plugins.device_memory import DeviceMemory
 from phalanx.engine.plugins.device_model import DeviceModel
+from phalanx.engine.plugins.exclusive_domains import ExclusiveDomains
 from phalanx.engine.plugins.fairness import Fairness
 from phalanx.engine.plugins.gang import Gang
 from phalanx.engine.plugins.host_ports import HostPorts
@@ -58,10 +59,10 @@ GROUP = "phalanx.plugins"
 
 _BUILT_IN: tuple[type[Plugin], ...] = (
     NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, ModelQuota, PodAntiAffinity,
-    PodAffinity, TopologySpread, VolumeBinding, StaticVolumes, VolumeConflicts, VolumeLimits, HostPorts, ResourceFit,
-    MixedDevices, SharedDevices, NumaNodes, LinkedDevices,
-    ScarceResources, BalancedAllocation, ImageLocality, Closeness, Ageing, Gang, Quota,
-    Fairness, Patience, Priority, UserFairness, Arrival,
+    PodAffinity, TopologySpread, ExclusiveDomains, VolumeBinding, StaticVolumes, VolumeConflicts, VolumeLimits,
+    HostPorts, ResourceFit, MixedDevices, SharedDevices, NumaNodes, LinkedDevices, ScarceResources,
+    BalancedAllocation, ImageLocality, Closeness, Ageing, Gang, Quota, Fairness, Patience, Priority, UserFairness,
+    Arrival,
 )  # fmt: skip
 
 PLUGINS: Mapping[str, type[Plugin]] = {plugin.name: plugin for plugin in _BUILT_IN}

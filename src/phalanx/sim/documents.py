@@ -137,6 +137,12 @@ def _annotations(pod: PodLine) -> dict[str, str]:
             "segment-topology": pod.segment_topology,
             "subgroup-segment-size": pod.subgroup_segment_size,
             "subgroup-segment-topology": pod.subgroup_segment_topology,
+            "topology-exclusive": pod.topology_exclusive,
+            "topology-exclusive-against": pod.topology_exclusive_against,
+            "subgroup-topology-exclusive": pod.subgroup_topology_exclusive,
+            "replica-of": pod.replica_of,
+            "topology-spread": pod.topology_spread,
+            "subgroup-topology-spread": pod.subgroup_topology_spread,
         }
     return {key: str(text) for key, text in texts.items() if text is not None}
 

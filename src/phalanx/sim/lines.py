@@ -108,6 +108,12 @@ class PodLine:
     communication: float | None = None
     step_bytes: int | None = None
     step_compute: float | None = None
+    topology_exclusive: str | None = None
+    topology_exclusive_against: str | None = None
+    subgroup_topology_exclusive: str | None = None
+    replica_of: str | None = None
+    topology_spread: str | None = None
+    subgroup_topology_spread: str | None = None
     gpu_model: str | None = None
     gpu_memory_minimum: str | None = None
     gpu_together: str | None = None

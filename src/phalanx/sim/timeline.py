@@ -93,7 +93,8 @@ class _Member:
 #: Words that hold for a gang as a whole: a line that leaves one out takes it from the first that has it.
 _GANG_WIDE = (
     "minimum", "maximum", "runtime", "until", "start_timeout", "patience", "preemptible", "preempts",
-    "topology_required", "topology_preferred", "segment_size", "segment_topology", "queue", "scheduler",
+    "topology_required", "topology_preferred", "segment_size", "segment_topology", "topology_exclusive",
+    "topology_exclusive_against", "replica_of", "topology_spread", "queue", "scheduler",
     "communication", "step_bytes", "step_compute",
 )  # fmt: skip
 

@@ -128,11 +128,12 @@ _POD: dict[str, Reader] = {
 }  # fmt: skip
 _GANG: dict[str, Reader] = {
     "members": count(1), "minimum": count(1), "maximum": count(1), "subgroup": name,
-    "subgroup-minimum": count(1), "apart": seconds, "start-timeout": seconds, "topology-required": str,
-    "topology-preferred": str, "segment-size": count(1), "segment-topology": str,
-    "subgroup-segment-size": count(1), "subgroup-segment-topology": str, "subgroup-topology-required": str,
-    "subgroup-topology-preferred": str, "communication": network.part, "step-bytes": network.size,
-    "step-compute": seconds,
+    "subgroup-minimum": count(1), "apart": seconds, "start-timeout": seconds,
+    "topology-required": str, "topology-preferred": str, "segment-size": count(1), "segment-topology": str,
+    "topology-exclusive": str, "topology-exclusive-against": str, "topology-spread": str, "replica-of": name,
+    "subgroup-topology-required": str, "subgroup-topology-preferred": str, "subgroup-segment-size": count(1),
+    "subgroup-segment-topology": str, "subgroup-topology-exclusive": str, "subgroup-topology-spread": str,
+    "communication": network.part, "step-bytes": network.size, "step-compute": seconds,
 }  # fmt: skip
 _QUEUE: dict[str, Reader] = {
     "parent": name, "priority": priority, "namespaces": names, "placement": placement, "borrowing": truth,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from phalanx.model.gang import Gang, Group, Membership, Named, Subgroup
 from phalanx.model.keys import MAXIMUM, MINIMUM, PREFIX, annotation
 from phalanx.model.reference import Reference
-from phalanx.model.task import REPLICAS_OF, Hold, Shape, State, Task
+from phalanx.model.task import OURS, REPLICAS_OF, Hold, Shape, State, Task
 from phalanx.model.volume import TaskVolumes
 from phalanx.world.divisions import subgroups_of
 from phalanx.world.ranks import NO_SEGMENT, ranked, segments_of
@@ -16,11 +16,11 @@ THERE = frozenset({State.BINDING, State.RUNNING})
 #: What members of one gang must agree on, besides the minimum of their subgroup.
 SAID_BY_GANG = (
     "maximum", "start_timeout", "preemptible", "topology_required", "topology_preferred", "segment_size",
-    "segment_topology", "patience",
+    "segment_topology", "topology_exclusive", "topology_exclusive_against", "replica_of", "topology_spread", "patience",
 )  # fmt: skip
 SAID_BY_SUBGROUP = (
     "subgroup_minimum", "subgroup_topology_required", "subgroup_topology_preferred", "subgroup_segment_size",
-    "subgroup_segment_topology",
+    "subgroup_segment_topology", "subgroup_topology_exclusive", "subgroup_topology_spread",
 )  # fmt: skip
 SAID_BY_POD = ("expected_runtime", "queue")
 #: How many pods a message names before it says "and n more".
@@ -85,6 +85,7 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
             preemptible=first.preemptible, expected_runtime=first.expected_runtime, patience=first.patience,
             evicts=first.evicts,
         )  # fmt: skip
+    required, preferred = (group.topology_required, group.topology_preferred) if group else (None, None)
     return Gang(
         key,
         said.gang,
@@ -97,9 +98,10 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
         created=group.created if group and group.created is not None else by_age[0].created,
         start_timeout=said.start_timeout,
         preemptible=_preemptible(said, members, group),
-        topology_required=_either(said.topology_required, group.topology_required if group else None),
-        topology_preferred=_either(said.topology_preferred, group.topology_preferred if group else None),
+        topology_required=_either(said.topology_required, required, said.topology_exclusive),
+        topology_preferred=_either(said.topology_preferred, preferred, said.topology_spread),
         topology=_topology(said, group),
+        spread=said.topology_spread,
         segments=said.segments,
         expected_runtime=by_age[-1].expected_runtime,
         patience=said.patience,
@@ -109,8 +111,9 @@ def assemble(key: str, members: Sequence[Task], queue: str, group: Group | None 
     )
 
 
-def _either(own: Named, described: Named) -> Named:
-    return described if own is None else own
+def _either(*said: Named) -> Named:
+    """Return what is said first."""
+    return next((one for one in said if one is not None), None)
 
 
 def _topology(said: Membership, group: Group | None) -> Reference | None:
@@ -142,8 +145,10 @@ def _subgroups(members: Iterable[Task]) -> tuple[Subgroup, ...]:
         said = task.membership
         if said is not None and said.subgroup is not None:
             found[said.subgroup] = Subgroup(
-                said.subgroup, said.subgroup_minimum or 0, topology_required=said.subgroup_topology_required,
-                topology_preferred=said.subgroup_topology_preferred, segments=said.subgroup_segments,
+                said.subgroup, said.subgroup_minimum or 0,
+                topology_required=said.subgroup_topology_required or said.subgroup_topology_exclusive,
+                topology_preferred=said.subgroup_topology_preferred or said.subgroup_topology_spread,
+                segments=said.subgroup_segments, spread=said.subgroup_topology_spread,
             )  # fmt: skip
     return tuple(found[name] for name in sorted(found))
 
@@ -280,6 +285,8 @@ def _beside(finished: Task, running: Task) -> bool:
 def labels_read(task: Task, keys: frozenset[str]) -> tuple[tuple[str, str], ...]:
     """Return the labels of a task that somebody reads."""
     read = [(key, value) for key, value in task.labels.items() if key in keys]
+    if task.ours and OURS in keys:
+        read.append((OURS, ""))
     if task.replicas_of and REPLICAS_OF in keys:
         read.append((REPLICAS_OF, task.replicas_of))
     return tuple(sorted(read))

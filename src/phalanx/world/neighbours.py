@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from phalanx.model.selectors import LabelSelector, PodRule, PodTerm
-from phalanx.model.task import Task
+from phalanx.model.task import OURS, Alone, Replica, Task
+from phalanx.world.gangs import gang_key
 
 
 def of_others(task: Task, namespaces: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
@@ -16,7 +17,28 @@ def of_others(task: Task, namespaces: Mapping[str, Mapping[str, str]]) -> dict[s
             (one.weight, _rule(one.term, namespaces)) for one in task.likes if one.term.selector is not None
         ),
         "spreads": task.spreads,
+        "alone": tuple(_alone(task)),
+        "replicas": tuple(_replicas(task)),
     }
+
+
+def _alone(task: Task) -> Iterator[Alone]:
+    """Yield the domains that its gang, and its subgroup, share with nobody."""
+    said = task.membership if task.stands_apart else None
+    if said is not None and said.topology_exclusive is not None:
+        yield Alone(gang_key(task), said.topology_exclusive, said.topology_exclusive_against)
+    if said is not None and said.subgroup_topology_exclusive is not None:
+        owner = f"{gang_key(task)} {said.subgroup}"
+        yield Alone(owner, said.subgroup_topology_exclusive, said.topology_exclusive_against)
+
+
+def _replicas(task: Task) -> Iterator[Replica]:
+    """Yield of what its gang, and its subgroup, are replicas that should be spread."""
+    said = task.membership if task.stands_apart else None
+    if said is not None and said.topology_spread is not None and said.replica_of is not None:
+        yield Replica(f"{task.namespace}/{said.replica_of}", said.topology_spread)
+    if said is not None and said.subgroup_topology_spread is not None:
+        yield Replica(gang_key(task), said.subgroup_topology_spread)
 
 
 def terms_of(task: Task) -> Iterator[PodTerm]:
@@ -34,7 +56,8 @@ def label_keys(task: Task) -> Iterable[str]:
     selectors: list[LabelSelector | None] = [one.selector for one in task.spreads]
     if task.repels or task.attracts or task.likes:
         selectors += [term.selector for term in terms_of(task)]
-    return {wish.key for selector in selectors if selector is not None for wish in selector.requirements}
+    keys = {wish.key for selector in selectors if selector is not None for wish in selector.requirements}
+    return keys | {OURS if one.against is None else one.against.partition("=")[0] for one in _alone(task)}
 
 
 def _rule(term: PodTerm, namespaces: Mapping[str, Mapping[str, str]]) -> PodRule:

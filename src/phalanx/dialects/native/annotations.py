@@ -20,6 +20,7 @@ from phalanx.model.keys import (
     PATIENCE,
     PREEMPTIBLE,
     QUEUE,
+    REPLICA_OF,
     SEGMENT_SIZE,
     SEGMENT_TOPOLOGY,
     START_TIMEOUT,
@@ -27,10 +28,15 @@ from phalanx.model.keys import (
     SUBGROUP_MINIMUM,
     SUBGROUP_SEGMENT_SIZE,
     SUBGROUP_SEGMENT_TOPOLOGY,
+    SUBGROUP_TOPOLOGY_EXCLUSIVE,
     SUBGROUP_TOPOLOGY_PREFERRED,
     SUBGROUP_TOPOLOGY_REQUIRED,
+    SUBGROUP_TOPOLOGY_SPREAD,
+    TOPOLOGY_EXCLUSIVE,
+    TOPOLOGY_EXCLUSIVE_AGAINST,
     TOPOLOGY_PREFERRED,
     TOPOLOGY_REQUIRED,
+    TOPOLOGY_SPREAD,
     annotation,
     keys_of,
     label,
@@ -45,12 +51,13 @@ _OF_GANG = tuple(key for key in ANNOTATIONS if key not in {GANG, EXPECTED_RUNTIM
 
 #: What may be wished for a gang whoever says who belongs to it.
 _WISHES = (
-    START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SEGMENT_SIZE, SEGMENT_TOPOLOGY, PATIENCE,
+    START_TIMEOUT, PREEMPTIBLE, TOPOLOGY_REQUIRED, TOPOLOGY_PREFERRED, SEGMENT_SIZE, SEGMENT_TOPOLOGY,
+    TOPOLOGY_EXCLUSIVE, TOPOLOGY_EXCLUSIVE_AGAINST, REPLICA_OF, TOPOLOGY_SPREAD, PATIENCE,
 )  # fmt: skip
 #: What is said of a subgroup.
 _OF_SUBGROUP = (
     SUBGROUP_MINIMUM, SUBGROUP_TOPOLOGY_REQUIRED, SUBGROUP_TOPOLOGY_PREFERRED, SUBGROUP_SEGMENT_SIZE,
-    SUBGROUP_SEGMENT_TOPOLOGY,
+    SUBGROUP_SEGMENT_TOPOLOGY, SUBGROUP_TOPOLOGY_EXCLUSIVE, SUBGROUP_TOPOLOGY_SPREAD,
 )  # fmt: skip
 
 #: What a pod says of itself.
@@ -59,6 +66,13 @@ _OF_POD = frozenset({MOVABLE, EXPECTED_RUNTIME, PREEMPTIBLE, PATIENCE, *DEVICE_K
 COUNT_MAX = 2**31 - 1
 COUNT = re.compile(r"[0-9]{1,10}", re.ASCII)
 LEVEL = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_./]{0,315}[A-Za-z0-9])?", re.ASCII)
+#: A label of pods, or a label with its value.
+LABEL = re.compile(
+    r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+    r"(?:=(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?)?",
+    re.ASCII,
+)
+LABEL_ALLOWED = "a label of pods: KEY or KEY=VALUE"
 COUNT_ALLOWED = f"a whole number from 1 to {COUNT_MAX}"
 LEVEL_ALLOWED = "a node label key or the name of a level"
 FLAGS = ("true", "false")
@@ -92,6 +106,10 @@ def refine(said: Membership, pod: Pod, mistakes: Mistakes) -> Membership:
             topology_preferred=_level(TOPOLOGY_PREFERRED, given),
             segment_size=_count(SEGMENT_SIZE, given),
             segment_topology=_level(SEGMENT_TOPOLOGY, given),
+            topology_exclusive=_level(TOPOLOGY_EXCLUSIVE, given),
+            topology_exclusive_against=_label(given),
+            replica_of=_name(REPLICA_OF, given),
+            topology_spread=_level(TOPOLOGY_SPREAD, given),
             patience=_seconds(PATIENCE, given),
         )
     except FieldError as mistake:
@@ -180,6 +198,12 @@ def _membership(namespace: str, gang: str, values: tuple[str | None, ...]) -> Me
         segment_topology=_level(SEGMENT_TOPOLOGY, given),
         subgroup_segment_size=_count(SUBGROUP_SEGMENT_SIZE, given),
         subgroup_segment_topology=_level(SUBGROUP_SEGMENT_TOPOLOGY, given),
+        topology_exclusive=_level(TOPOLOGY_EXCLUSIVE, given),
+        topology_exclusive_against=_label(given),
+        subgroup_topology_exclusive=_level(SUBGROUP_TOPOLOGY_EXCLUSIVE, given),
+        replica_of=_name(REPLICA_OF, given),
+        topology_spread=_level(TOPOLOGY_SPREAD, given),
+        subgroup_topology_spread=_level(SUBGROUP_TOPOLOGY_SPREAD, given),
         patience=_seconds(PATIENCE, given),
     )
 
@@ -191,6 +215,19 @@ def _mistake(key: str, message: str) -> FieldError:
 def _check_name(key: str, name: str) -> None:
     if not is_name(name):
         raise _mistake(key, f"found {shown(name)}, allowed is {NAME_ALLOWED}")
+
+
+def _name(key: str, given: dict[str, str]) -> str | None:
+    if key in given:
+        _check_name(key, given[key])
+    return given.get(key)
+
+
+def _label(given: dict[str, str]) -> str | None:
+    text = given.get(TOPOLOGY_EXCLUSIVE_AGAINST)
+    if text is not None and not LABEL.fullmatch(text):
+        raise _mistake(TOPOLOGY_EXCLUSIVE_AGAINST, f"found {shown(text)}, allowed is {LABEL_ALLOWED}")
+    return text
 
 
 def _count(key: str, given: dict[str, str]) -> int | None:

@@ -7,11 +7,16 @@ from phalanx.dialects.native.parts import GROUPS, GROUPS_ALLOWED
 from phalanx.model.keys import (
     GANG,
     KEYS,
+    REPLICA_OF,
     SEGMENT_SIZE,
     SEGMENT_TOPOLOGY,
     SUBGROUP,
     SUBGROUP_SEGMENT_SIZE,
     SUBGROUP_SEGMENT_TOPOLOGY,
+    SUBGROUP_TOPOLOGY_EXCLUSIVE,
+    TOPOLOGY_EXCLUSIVE,
+    TOPOLOGY_EXCLUSIVE_AGAINST,
+    TOPOLOGY_SPREAD,
     Value,
     annotation,
     mistaken,
@@ -26,11 +31,14 @@ _OTHER_HALF = {
     SUBGROUP_SEGMENT_SIZE: SUBGROUP_SEGMENT_TOPOLOGY,
     SEGMENT_TOPOLOGY: SEGMENT_SIZE,
     SUBGROUP_SEGMENT_TOPOLOGY: SUBGROUP_SEGMENT_SIZE,
+    REPLICA_OF: TOPOLOGY_SPREAD,
+    TOPOLOGY_SPREAD: REPLICA_OF,
 }
+_EXCLUSIVE = (TOPOLOGY_EXCLUSIVE, SUBGROUP_TOPOLOGY_EXCLUSIVE)
 #: Ids that stand on pods with a device of their own.
 _IDS = tuple(one.key for one in KEYS if one.value is Value.GROUPS)
 #: Most pods have none of these.
-_MORE = frozenset((*_OTHER_HALF, *_IDS))
+_MORE = frozenset((*_OTHER_HALF, TOPOLOGY_EXCLUSIVE_AGAINST, *_IDS))
 
 
 def holds(pod: Pod) -> Iterator[Hold]:
@@ -53,6 +61,8 @@ def _rarer(annotations: Mapping[str, str]) -> Iterator[Hold]:
     for one, other in _OTHER_HALF.items():
         if one in annotations and other not in annotations:
             yield Hold(annotation(one), f"means nothing without {other}")
+    if TOPOLOGY_EXCLUSIVE_AGAINST in annotations and annotations.keys().isdisjoint(_EXCLUSIVE):
+        yield Hold(annotation(TOPOLOGY_EXCLUSIVE_AGAINST), f"means nothing without {TOPOLOGY_EXCLUSIVE}")
     for key in _IDS:
         if not GROUPS.fullmatch(annotations.get(key, "0")):
             yield Hold(annotation(key), f"found {shown(annotations[key])}, allowed is {GROUPS_ALLOWED}")

@@ -44,6 +44,8 @@ class Wanted:
     pieces: tuple[tuple[Int, int], ...] = ()
     #: The room of each node for all that will be wanted of it in the end, and how much that is; None: no more.
     later: tuple[Int, int] | None = None
+    #: [node]: pods of other replicas in its domain of the level over which they are spread; None: it is no replica.
+    others: Int | None = None
 
     @property
     def room(self) -> Int:
@@ -93,8 +95,8 @@ def choices(part: Part, wanted: Wanted, within: Bool) -> Iterator[Choice]:
         rows = np.flatnonzero(fits)
         if len(rows) > 1:
             needed = _needed(wish, level, counted, sum(wanted.counts), within)
-            ample = _ample(of, size, wanted, within)
-            rows = rows[np.lexsort([rows, total[rows], needed[rows], ~ample[rows], -members[rows]])]
+            ample, others = _ample(of, size, wanted, within), _others(part, level, wanted, within)
+            rows = rows[np.lexsort([rows, total[rows], needed[rows], others[rows], ~ample[rows], -members[rows]])]
         for domain in rows.tolist():
             yield Choice(level, within & (of == domain))
     if wish.required == EVERYWHERE and all(int(room.sum()) >= count for room, count in whole):
@@ -130,6 +132,28 @@ def _fits(of: Int, size: int, wanted: Wanted, within: Bool) -> tuple[Bool, Int]:
         rows = np.flatnonzero(within & (of >= 0))
         fits &= np.bincount(of[rows], spare[rows].astype(np.float64), size) >= amount
     return fits, total
+
+
+def _others(part: Part, level: int, wanted: Wanted, within: Bool) -> Int:
+    """Return [domain]: how little it suits replicas.
+
+    For a replica, how many pods of other ones are there, or in the domain that it is part of; for a gang with replicas,
+    for how many of them there is no domain of their own.
+    """
+    assert part.wish is not None, "only who wishes something chooses a domain"
+    tree = part.wish.tree
+    found, of = np.zeros(tree.size(level), np.int64), tree.domain_of(level)
+    replicas = [child for child in part.children if child.spread is not None]
+    low = tree.number.get(replicas[0].spread or "", -1) if replicas else -1
+    if level < low:
+        at, above = tree.domain_of(low), np.full(tree.size(low), NONE)
+        inside = (at >= 0) & (of >= 0)
+        above[at[inside]] = of[inside]
+        roomy = summed(at, tree.size(low), wanted.room, within) >= min(len(child.every) for child in replicas)
+        found = np.maximum(len(replicas) - np.bincount(above[roomy & (above >= 0)], minlength=len(found)), 0)
+    if wanted.others is not None and part.spread is not None and level >= tree.number.get(part.spread, tree.lowest + 1):
+        found[of[of >= 0]] = wanted.others[of >= 0]
+    return found
 
 
 def _ample(of: Int, size: int, wanted: Wanted, within: Bool) -> Bool:

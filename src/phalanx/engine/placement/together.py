@@ -14,6 +14,7 @@ from phalanx.engine.kernels.spreads import spreads
 from phalanx.engine.placement.copies import copies, fits_there, reaches
 from phalanx.engine.placement.domains import Choice, choices, fill, most, wanted_by
 from phalanx.engine.placement.find import NO_TASKS, request_of
+from phalanx.engine.placement.replicas import others
 from phalanx.engine.placement.segments import NO_SEGMENT, apart
 from phalanx.engine.placement.wishes import Part, segments_as_parts
 from phalanx.engine.policy import Policy
@@ -80,6 +81,8 @@ class _Search:
         requests = self._requests(distinct_shapes(self.session, part.every), part.every)
         pieces = self._requests([shape for shape, _ in groups], part.tasks) if _in_segments(part) else []
         wanted = wanted_by(self.session, self.policy, requests, pieces, part.waiting) if requests else None
+        if wanted is not None and part.spread is not None:
+            wanted = replace(wanted, others=others(self.session, requests[0], part.spread, part.there))
         found = False
         for choice in choices(part, wanted, within) if wanted is not None else iter([Choice(EVERYWHERE, within)]):
             found = True

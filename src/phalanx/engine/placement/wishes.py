@@ -31,6 +31,8 @@ class Part:
     segment: int = NO_SEGMENT
     #: Of a segment: how many of its tasks wait, those that come later too.
     waiting: int = 0
+    #: It is a replica, and these are spread over the domains of this level.
+    spread: str | None = None
 
     @property
     def every(self) -> Int:
@@ -84,7 +86,7 @@ def _part(
         waiting = _waiting(session, unit.gang, whole)
         tasks, odd = odd_segments(session.snapshot.tasks, wish.size, tasks, homes, waiting)
         kept += segments_as_parts(name, wish, odd)
-    return Part(name, wish, tasks, tuple(kept), np.array(mine, np.int64))
+    return Part(name, wish, tasks, tuple(kept), np.array(mine, np.int64), spread=of.spread)
 
 
 def segments_as_parts(name: str, wish: Wish, segments: Sequence[Odd]) -> list[Part]:

@@ -181,6 +181,21 @@ class Ledger:
             return Standing(here - leaving + promised, here - leaving + promised, promised)
         return Standing(here - books.began[:, 0], here, promised)
 
+    def counted(self, name: str, when: When, own: Promise | None, priority: int) -> Int:
+        """Return [row, count]: what a column counts of pods that are there and of places that are promised.
+
+        Now: those that leave are there. A sum over pods, so that counts may be sums of anything.
+        """
+        books = self.books(name)
+        there = books.column.capacity - books.free + books.promised
+        if when is When.LATER:
+            there = there - books.leaving
+        if self.foreign:
+            there = there + self._promised_by_others(books, priority)
+        if own is not None:
+            self._subtract(books, there, EVERY, own)
+        return there
+
     def _subtract(self, books: Books, promised: Int, counts: int | slice, own: Promise) -> None:
         shapes, nodes = own
         rows = books.column.rows(nodes)

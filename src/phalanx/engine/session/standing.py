@@ -3,6 +3,17 @@
 from phalanx.engine.session.ledger import Standing
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
+from phalanx.model.axis import Int
+
+
+def counted(session: Session, request: Request, column: str) -> Int:
+    """Return [row, count]: all that a column counts, now or later as the request says."""
+
+    def answer() -> Int:
+        own, priority = session.own_promise(request.gang), session.priority(request)
+        return session.ledger.counted(column, request.when, own, priority)
+
+    return session.once(("counted", column, session.view(request)), answer)
 
 
 def standing(session: Session, request: Request, column: str) -> Standing:

@@ -2,7 +2,16 @@
 
 from phalanx.dialects.core.parts import DEVICES, DEVICES_ALLOWED, FRACTION, FRACTION_ALLOWED, ONE_OF_THEM
 from phalanx.dialects.mistakes import NAME, NAME_ALLOWED, NAME_MAX
-from phalanx.dialects.native.annotations import COUNT, COUNT_ALLOWED, COUNT_MAX, FLAGS, LEVEL, LEVEL_ALLOWED
+from phalanx.dialects.native.annotations import (
+    COUNT,
+    COUNT_ALLOWED,
+    COUNT_MAX,
+    FLAGS,
+    LABEL,
+    LABEL_ALLOWED,
+    LEVEL,
+    LEVEL_ALLOWED,
+)
 from phalanx.dialects.native.device_wishes import (
     MEMORY,
     MEMORY_ALLOWED,
@@ -45,6 +54,7 @@ _ALLOWED = {
     Value.SPAN: (DURATION_ALLOWED, f"{seconds('v')} >= 0.0"),
     Value.FLAG: (", ".join(FLAGS), f"v in {listed(FLAGS)}"),
     Value.LEVEL: (LEVEL_ALLOWED, f"v.matches({pattern(LEVEL.pattern)})"),
+    Value.LABEL: (LABEL_ALLOWED, f"v.matches({pattern(LABEL.pattern)})"),
     Value.FRACTION: (FRACTION_ALLOWED, f"v.matches({pattern(FRACTION.pattern)})"),
     Value.DEVICE_COUNT: (DEVICES_ALLOWED, f"v.matches({pattern(DEVICES.pattern)})"),
     Value.GROUPS: (GROUPS_ALLOWED, f"v.matches({pattern(GROUPS.pattern)})"),
