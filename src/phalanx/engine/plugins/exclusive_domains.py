@@ -86,7 +86,7 @@ def _closed(session: Session, request: Request) -> Iterator[tuple[str, Bool]]:
 def _apart(counts: Int, mine: int) -> Bool:
     """Return [domain]: whether anybody is there who is not of this number, given Σ1, Σn and Σn² over all who are.
 
-    Σ(n − mine)² is zero only where all are its own.
+    Σ(n - mine)² is zero only where all are its own.
     """
     found: Bool = counts[:, 2] - 2 * mine * counts[:, 1] + mine * mine * counts[:, 0] > 0
     return found
