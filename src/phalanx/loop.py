@@ -72,6 +72,7 @@ class Loop:
         self.world.remember(policy.share.memory if policy.share is not None else None)
         self.world.queues.read_charges(policy.charges)
         self.world.remember_users(policy.by_user)
+        self.world.failures.span = policy.recalls
         self.world.look_for_victims(wanted=policy.reads_running or policy.groups)
         self.world.said.images = policy.reads_images
         self.world.said.services.wanted = "Service" in policy.asks

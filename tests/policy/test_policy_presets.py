@@ -23,7 +23,8 @@ def test_the_presets_are_these_and_use_built_in_plugins_alone() -> None:
 
 def test_default_packs_gangs_and_keeps_others_off_gpu_nodes() -> None:
     assert listed("default") == [
-        ("node_ready", 1), ("taints", 3), ("node_affinity", 2), ("declared_features", 1), ("device_model", 4),
+        ("node_ready", 1), ("bad_nodes", 1),
+        ("taints", 3), ("node_affinity", 2), ("declared_features", 1), ("device_model", 4),
         ("device_memory", 4), ("model_quota", 1),
             ("pod_anti_affinity", 1), ("pod_affinity", 3), ("topology_spread", 3), ("exclusive_domains", 1),
         ("volume_binding", 1), ("static_volumes", 1), ("volume_conflicts", 1),

@@ -122,6 +122,11 @@ class Plugin:
         """Return whose use is to be remembered inside queues, for `Snapshot.users`; None: nobody's."""
         return None
 
+    @property
+    def recalls(self) -> float | None:
+        """Return for how many seconds it wants to know where members of gangs failed; None: it does not."""
+        return None
+
     def hears_refusal(self, session: Session, units: Units) -> Bool:
         """Return, per unit, whether `refused` is to be called where it finds no place."""
         del session

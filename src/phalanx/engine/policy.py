@@ -115,6 +115,11 @@ class Policy:
         return Ours(self.scheduler_names, (wish.annotation,) if wish is not None and wish.annotation else ())
 
     @property
+    def recalls(self) -> float | None:
+        """Return for how many seconds some plugin wants to know where members of gangs failed."""
+        return max((span for one in self.plugins if (span := one.plugin.recalls) is not None), default=None)
+
+    @property
     def layers(self) -> tuple[str, ...]:
         """Return the layers of islands at which some plugin looks."""
         return tuple(one.plugin.layer for one in self.plugins if one.plugin.layer)

@@ -11,6 +11,7 @@ from typing import Any
 from phalanx.model.axis import Axis, Bool, Float, Int
 from phalanx.model.charges import Apart
 from phalanx.model.device import NO_DEVICES, DeviceTable
+from phalanx.model.failure import Failure
 from phalanx.model.gang import Gang
 from phalanx.model.image import Holding, Image, holdings
 from phalanx.model.island import IslandTable
@@ -238,6 +239,8 @@ class Snapshot:
     topologies: Mapping[Reference, tuple[Level, ...]] = field(default_factory=dict[Reference, tuple[Level, ...]])
     #: Tasks on devices that are no longer healthy, by uid, and since when that is seen.
     lost_devices: Mapping[str, float] = field(default_factory=dict[str, float])
+    #: By key of the gang: where members failed, or were lost with their node, as long as the policy wants to know it.
+    failures: Mapping[str, tuple[Failure, ...]] = field(default_factory=dict[str, tuple[Failure, ...]])
     #: The islands of nodes, layer by layer; none where no node says how it is divided.
     islands: tuple[IslandTable, ...] = ()
     #: Models of devices that some queue counts apart; mostly none.

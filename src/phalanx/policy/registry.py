@@ -14,6 +14,7 @@ from phalanx.engine.actions.reclaim import Reclaim
 from phalanx.engine.plugin import Plugin, Share
 from phalanx.engine.plugins.ageing import Ageing
 from phalanx.engine.plugins.arrival import Arrival
+from phalanx.engine.plugins.bad_nodes import BadNodes
 from phalanx.engine.plugins.balanced_allocation import BalancedAllocation
 from phalanx.engine.plugins.closeness import Closeness
 from phalanx.engine.plugins.declared_features import DeclaredFeatures
@@ -59,7 +60,8 @@ GROUP = "phalanx.plugins"
 
 _BUILT_IN: tuple[type[Plugin], ...] = (
     NodeReady, Taints, NodeAffinity, DeclaredFeatures, DeviceModel, DeviceMemory, ModelQuota, PodAntiAffinity,
-    PodAffinity, TopologySpread, ExclusiveDomains, VolumeBinding, StaticVolumes, VolumeConflicts, VolumeLimits,
+    PodAffinity, TopologySpread, ExclusiveDomains, BadNodes, VolumeBinding, StaticVolumes, VolumeConflicts,
+    VolumeLimits,
     HostPorts, ResourceFit, MixedDevices, SharedDevices, NumaNodes, LinkedDevices, ScarceResources,
     BalancedAllocation, ImageLocality, Closeness, Ageing, Gang, Quota, Fairness, Patience, Priority, UserFairness,
     Arrival,

@@ -73,6 +73,10 @@ class GangRows:
         if piece.located:
             self._located[key] = piece.located
 
+    def waits(self, key: str) -> bool:
+        """Tell whether a gang has tasks that wait."""
+        return key in self._kept
+
     def tables(
         self, axis: Axis, node_row: Mapping[str, int], queue_row: Mapping[str, int], user_row: Mapping[UserKey, int],
         since: Mapping[str, float],

@@ -85,7 +85,13 @@ class Rows:
         look = self.running.next_look(now, running, queues, world.wave_deadline)
         stuck = min((stuck_at(world.tasks[uid]) for uid in world.links.leaving), default=math.inf)
         lost = self._lost.see(world, nodes.devices, nodes.names, now)
-        ends = (world.moves.next_end, self._nominations.next_look(now), self._lost.next_look(now))
+        failures = world.failures.see(now)
+        ends = (
+            world.failures.next_end(self._gangs.waits),
+            world.moves.next_end,
+            self._nominations.next_look(now),
+            self._lost.next_look(now),
+        )
         self.next_turn = min(next_turn(gangs, now), look, stuck, *ends)
         return Snapshot(
             now=now, axis=axis, nodes=nodes, shapes=self._amounts[0][0], requests=requests, charges=charges,
@@ -94,7 +100,7 @@ class Rows:
             shared=self.nodes.shared.table(world, nodes, running, tasks),
             topologies=world.said.trees,
             derived=self._handed_on(self._amounts[0][0], nodes.names, nodes.labels, nodes.taint_sets, nodes.taint_set),
-            lost_devices=lost,
+            lost_devices=lost, failures=failures,
             users=users,
             apart=models_apart(table, listed, nodes, self._amounts[0][0]),
             islands=self.nodes.islands.tables(world, nodes, axis, self._amounts[0][0], running, tasks),

@@ -22,6 +22,7 @@ from phalanx.engine.session.rows import counted, distinct
 from phalanx.engine.session.taking import open_devices, release_devices, take_devices, vacate_devices
 from phalanx.engine.session.units import Taken, Unit, Units, gang_units
 from phalanx.model.axis import Int
+from phalanx.model.gang import row_of
 from phalanx.model.plan import Code, Reason, Search
 from phalanx.model.sharing import Sharing
 from phalanx.model.snapshot import Snapshot
@@ -75,6 +76,8 @@ class Session:
     #: The books of shared devices (None: nobody shares any), and of islands inside nodes.
     devices: Devices | None = None
     islands: list[Islands] = field(default_factory=list[Islands])
+    #: Gangs for which filters answer as for no other: members of theirs failed on some node.
+    singled: frozenset[int] = frozenset()
     #: Gangs with a promise, now or before a rollback.
     _promising: set[int] = field(default_factory=set[int])
     #: A resident was evicted, or was before a rollback.
@@ -106,7 +109,7 @@ class Session:
             evicted=np.zeros(len(snapshot.running) + len(promised), np.int64),
             budgets=snapshot.running.budgets.copy(), scored=snapshot.nodes.scored.copy(order="F"),
             fences=Fences(len(snapshot.nodes), journal), _attempt=attempt,
-            _promising=set(tasks.gang[promised].tolist()),
+            _promising=set(tasks.gang[promised].tolist()), singled=_singled(snapshot),
         )  # fmt: skip
         session.queues.charge_tasks(promised)
         session.devices = open_devices(session, sharing, layers, promised)
@@ -153,7 +156,7 @@ class Session:
 
     def view(self, request: Request) -> tuple[object, ...]:
         """Return what of a request, beside its shape and the nodes it is confined to, answers depend on."""
-        own = request.gang in self._promising or request.gang in self.fences.gangs
+        own = request.gang in self._promising or request.gang in self.fences.gangs or request.gang in self.singled
         beside = request.beside or self.reservation is None
         # Hashing an enum takes longer than the rest of the key.
         return (request.when is When.LATER, beside, request.gang if own else NOBODY, self.priority(request))
@@ -295,3 +298,8 @@ class Session:
         self.journal.rollback(mark.journal)
         del self.log[mark.log :]
         self.reasons.rollback(mark.reasons)
+
+
+def _singled(snapshot: Snapshot) -> frozenset[int]:
+    rows = (row_of(snapshot.gangs.gangs, key) for key in snapshot.failures)
+    return frozenset(row for row in rows if row is not None)

@@ -72,11 +72,12 @@ def _composed(session: Session, row: int) -> tuple[int, ...]:
 
 
 def _alone_by_wish(session: Session, units: Units) -> Bool:
-    """Return [unit]: whether it has wishes that depend on more than its gang's spec."""
+    """Return [unit]: whether its place depends on more than its gang's spec: on wishes, or on what befell its gang."""
     gangs = session.snapshot.gangs
     alone = np.zeros(len(gangs), np.bool_)
     # A loop over the gangs with wishes.
     for row in np.flatnonzero(gangs.wishes).tolist():
         alone[row] = bool(gangs.gangs[row].subgroups) or row in gangs.located
+    alone[list(session.singled)] = True
     found: Bool = alone[units.gang] | (gangs.wishes[units.gang] & units.growth)
     return found
