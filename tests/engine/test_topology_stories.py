@@ -280,3 +280,48 @@ def test_equal_pods_in_no_gang_are_not_kept_together() -> None:
             bind p2 b1
         """,
     )
+
+
+def test_growth_of_a_gang_that_prefers_a_rack_stays_there_and_then_in_its_block() -> None:
+    """Rack r is as tight as q, and its name would not be the first either."""
+    check(
+        given=BLOCKS
+        + """
+            gang g members=1 gpu=8 on=r1 minimum=1 topology-preferred=rack
+            gang g members=2 minimum=1 gpu=8 topology-preferred=rack
+            pod  other gpu=8 on=s1
+            pod  more  gpu=8 on=s2
+        """,
+        expect="""
+            bind g-1 r2
+            bind g-2 s3
+        """,
+    )
+
+
+def test_who_is_repaired_goes_near_the_others_where_its_rack_is_full() -> None:
+    """Rack p is tighter; rack s is in the block of the others."""
+    check(
+        given=BLOCKS
+        + """
+            pod  one   gpu=8 on=p1
+            pod  other gpu=8 on=r2
+            gang g members=1 gpu=8 on=r1 minimum=2 topology-preferred=rack
+            gang g members=1 gpu=8 minimum=2 topology-preferred=rack
+        """,
+        expect="bind g-1 s1",
+    )
+
+
+def test_a_gang_of_which_all_was_lost_may_go_to_another_rack() -> None:
+    check(
+        given=RACKS
+        + """
+            pod  other gpu=8 on=a1
+            gang g members=2 gpu=8 topology-required=rack
+        """,
+        expect="""
+            bind g-0 b1
+            bind g-1 b2
+        """,
+    )

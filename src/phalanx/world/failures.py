@@ -1,13 +1,18 @@
 """Failures of members, gang by gang, as events tell of them: for who does not want to put a gang back on a bad node."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from phalanx.model.failure import Failure
 from phalanx.model.node import Node
 from phalanx.model.task import State, Task
+from phalanx.world.gangs import THERE, gang_key
 
-_UP = frozenset({State.BINDING, State.RUNNING})
+if TYPE_CHECKING:
+    from phalanx.world.world import World
+
+_FINISHED = frozenset({State.SUCCEEDED, State.FAILED})
 #: Of one gang the last so many count.
 _KEPT_MAX = 64
 
@@ -22,19 +27,30 @@ class Failures:
         #: Seen since the last snapshot: events have no time.
         self._fresh: list[tuple[str, Failure]] = []
 
-    def ended(self, key: str, task: Task, now_failed: bool, nodes: Mapping[str, Node], gang: Iterable[Task]) -> None:
-        """Note that a member of a gang that was up is up no longer, if that may be its node's fault.
-
-        `gang`: its other members that have not finished.
-        """
-        node = nodes.get(task.node or "")
-        lost = node is None or not node.ready
-        others = list(gang)
-        if task.membership is None or task.node is None or not (lost or now_failed):
+    def note(self, old: Task | None, new: Task | None, world: "World") -> None:
+        """Look at a task that changed or is gone: at one that was up and is no longer, or had failed when seen."""
+        failed = new is not None and new.state is State.FAILED
+        was_up = old is not None and old.state in THERE
+        if not was_up and not (old is None and failed):
             return
-        up = sum(1 for one in others if one.state in _UP and _well(nodes, one.node) and one.node != task.node)
+        end = new if new is not None and failed else old
+        if end is None or not end.ours or end.membership is None or end.node is None:
+            return
+        if failed or new is None or new.state is State.RELEASING:
+            self._ended(gang_key(end), end, world, failed=failed)
+
+    def _ended(self, key: str, end: Task, world: "World", *, failed: bool) -> None:
+        """Remember it, if that may be its node's fault: most of its gang was up elsewhere."""
+        node = world.nodes.get(end.node or "")
+        lost = node is None or not node.ready
+        if not (lost or failed):
+            return
+        members = (world.tasks[uid] for uid in world.members.get(key, {}) if uid != end.uid)
+        others = [task for task in members if task.state not in _FINISHED]
+        up = sum(task.state in THERE and task.node != end.node and _well(world.nodes, task.node) for task in others)
         if up and 2 * up >= len(others) + 1:
-            self._fresh.append((key, Failure(task.node, math.inf if task.finished is None else task.finished, lost)))
+            at = math.inf if end.finished is None else end.finished
+            self._fresh.append((key, Failure(end.node or "", at, lost)))
 
     def see(self, now: float) -> Mapping[str, tuple[Failure, ...]]:
         """Return what is remembered by now."""

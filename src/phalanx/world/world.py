@@ -33,7 +33,7 @@ from phalanx.world.assumptions import Assumptions
 from phalanx.world.budgets import Budgets
 from phalanx.world.descriptions import Descriptions
 from phalanx.world.failures import Failures
-from phalanx.world.gangs import THERE, gang_key
+from phalanx.world.gangs import gang_key
 from phalanx.world.links import Links
 from phalanx.world.moves import Move, Moves
 from phalanx.world.needs import Volumes
@@ -235,7 +235,7 @@ class World:
             return
         if old is not None:
             self._unlink(old)
-        self._note_end(old, task)
+        self.failures.note(old, task, self)
         if old is None or old.nominated != task.nominated:
             self._nominations.forget(task.uid)
         self.tasks[task.uid] = task
@@ -269,20 +269,7 @@ class World:
             self.budgets.drop(old)
             self.links.count(old, None)
             self._unlink(old)
-            self._note_end(old, None)
-
-    def _note_end(self, old: Task | None, task: Task | None) -> None:
-        """Tell of a task that was up and is no longer, or that had failed when it was first seen."""
-        failed = task is not None and task.state is State.FAILED
-        was_up = old is not None and old.state in THERE
-        known = was_up or (old is None and failed)
-        end = task if task is not None and failed else old
-        if end is None or not known or not end.ours or end.membership is None:
-            return
-        if failed or task is None or task.state is State.RELEASING:
-            key = gang_key(end)
-            members = (self.tasks[uid] for uid in self.members.get(key, {}) if uid != end.uid)
-            self.failures.ended(key, end, failed, self.nodes, [one for one in members if one.state not in FINISHED])
+            self.failures.note(old, None, self)
 
     def _unlink(self, task: Task) -> None:
         """Take a task out of every index, and mark what it was part of."""

@@ -18,7 +18,7 @@ from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
 from phalanx.model.axis import Bool, Int
-from phalanx.model.tree import NONE
+from phalanx.model.tree import NONE, Tree
 from phalanx.model.wish import EVERYWHERE, Wish
 
 
@@ -91,12 +91,12 @@ def choices(part: Part, wanted: Wanted, within: Bool) -> Iterator[Choice]:
         if whole and wish.segment is not None and level < wish.segment:
             fits &= np.logical_and.reduce([summed(of, size, room, within) >= count for room, count in whole])
             total = summed(of, size, counted, within)
-        members = np.bincount(of[part.there][of[part.there] >= 0], minlength=size)
         rows = np.flatnonzero(fits)
         if len(rows) > 1:
             needed = _needed(wish, level, counted, sum(wanted.counts), within)
             ample, others = _ample(of, size, wanted, within), _others(part, level, wanted, within)
-            rows = rows[np.lexsort([rows, total[rows], needed[rows], others[rows], ~ample[rows], -members[rows]])]
+            near = [-members[rows] for members in _members(wish.tree, level, part.there)]
+            rows = rows[np.lexsort([rows, total[rows], needed[rows], others[rows], ~ample[rows], *near])]
         for domain in rows.tolist():
             yield Choice(level, within & (of == domain))
     if wish.required == EVERYWHERE and all(int(room.sum()) >= count for room, count in whole):
@@ -109,6 +109,20 @@ def _in_pieces(wish: Wish, wanted: Wanted, within: Bool) -> list[tuple[Int, int]
         return []
     of, size = wish.tree.domain_of(wish.segment), wish.tree.size(wish.segment)
     return [(whole_pieces(of, size, np.where(within, room, 0), wish.size), count) for room, count in wanted.pieces]
+
+
+def _members(tree: Tree, level: int, there: Int) -> list[Int]:
+    """Return [domain]: how many members are in it, and before that in the domains above it, from the top."""
+    of, found = tree.domain_of(level), list[Int]()
+    # A loop over levels, which are few, of a part of which somebody is there already.
+    for up in range(level + 1) if len(there) else ():
+        above = tree.domain_of(up)
+        counts = np.bincount(above[there][above[there] >= 0], minlength=tree.size(up))
+        inside = np.zeros(tree.size(level), np.int64)
+        known = (of >= 0) & (above >= 0)
+        inside[of[known]] = counts[above[known]]
+        found.append(inside)
+    return found
 
 
 def anchored(wish: Wish, there: Int) -> Bool:

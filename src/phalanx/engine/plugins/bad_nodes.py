@@ -60,7 +60,7 @@ class BadNodes(Plugin):
         return [(len(names), f"where its members failed lately: {', '.join(names[:_NAMED_MAX])}{more}")]
 
     def _bad(self, session: Session, request: Request) -> Int:
-        if request.gang not in session.singled:
+        if request.gang not in session.fences.singled:
             return np.zeros(0, np.int64)
         return session.once(("bad_nodes", request.gang), lambda: self._found(session, request.gang), static=True)
 

@@ -22,7 +22,6 @@ from phalanx.engine.session.rows import counted, distinct
 from phalanx.engine.session.taking import open_devices, release_devices, take_devices, vacate_devices
 from phalanx.engine.session.units import Taken, Unit, Units, gang_units
 from phalanx.model.axis import Int
-from phalanx.model.gang import row_of
 from phalanx.model.plan import Code, Reason, Search
 from phalanx.model.sharing import Sharing
 from phalanx.model.snapshot import Snapshot
@@ -76,8 +75,6 @@ class Session:
     #: The books of shared devices (None: nobody shares any), and of islands inside nodes.
     devices: Devices | None = None
     islands: list[Islands] = field(default_factory=list[Islands])
-    #: Gangs for which filters answer as for no other: members of theirs failed on some node.
-    singled: frozenset[int] = frozenset()
     #: Gangs with a promise, now or before a rollback.
     _promising: set[int] = field(default_factory=set[int])
     #: A resident was evicted, or was before a rollback.
@@ -108,8 +105,8 @@ class Session:
             served=np.zeros(len(snapshot.gangs), np.int64),
             evicted=np.zeros(len(snapshot.running) + len(promised), np.int64),
             budgets=snapshot.running.budgets.copy(), scored=snapshot.nodes.scored.copy(order="F"),
-            fences=Fences(len(snapshot.nodes), journal), _attempt=attempt,
-            _promising=set(tasks.gang[promised].tolist()), singled=_singled(snapshot),
+            fences=Fences(snapshot, journal), _attempt=attempt,
+            _promising=set(tasks.gang[promised].tolist()),
         )  # fmt: skip
         session.queues.charge_tasks(promised)
         session.devices = open_devices(session, sharing, layers, promised)
@@ -156,10 +153,11 @@ class Session:
 
     def view(self, request: Request) -> tuple[object, ...]:
         """Return what of a request, beside its shape and the nodes it is confined to, answers depend on."""
-        own = request.gang in self._promising or request.gang in self.fences.gangs or request.gang in self.singled
+        gang, fences = request.gang, self.fences
+        own = gang in self._promising or gang in fences.gangs or gang in fences.singled
         beside = request.beside or self.reservation is None
         # Hashing an enum takes longer than the rest of the key.
-        return (request.when is When.LATER, beside, request.gang if own else NOBODY, self.priority(request))
+        return (request.when is When.LATER, beside, gang if own else NOBODY, self.priority(request))
 
     def priority(self, request: Request) -> int:
         """Return the priority whose promises count against a request; 0 where nobody else has promises."""
@@ -298,8 +296,3 @@ class Session:
         self.journal.rollback(mark.journal)
         del self.log[mark.log :]
         self.reasons.rollback(mark.reasons)
-
-
-def _singled(snapshot: Snapshot) -> frozenset[int]:
-    rows = (row_of(snapshot.gangs.gangs, key) for key in snapshot.failures)
-    return frozenset(row for row in rows if row is not None)

@@ -78,6 +78,6 @@ def _alone_by_wish(session: Session, units: Units) -> Bool:
     # A loop over the gangs with wishes.
     for row in np.flatnonzero(gangs.wishes).tolist():
         alone[row] = bool(gangs.gangs[row].subgroups) or row in gangs.located
-    alone[list(session.singled)] = True
+    alone[list(session.fences.singled)] = True
     found: Bool = alone[units.gang] | (gangs.wishes[units.gang] & units.growth)
     return found
