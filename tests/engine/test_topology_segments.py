@@ -199,3 +199,107 @@ def test_a_segment_below_its_required_level_asks_for_nothing_more() -> None:
             bind g-1 c2
         """,
     )
+
+
+def test_room_for_a_segment_is_made_in_the_rack_that_costs_least() -> None:
+    """One pair has room in rack c; of the other racks b costs one pod, and a two."""
+    check(
+        given=f"""
+            node a1..a2  gpu=8 {RACK}=a
+            node b1..b2  gpu=8 {RACK}=b
+            node c1..c2  gpu=8 {RACK}=c
+            pod  a-one   gpu=8 on=a1 priority=1
+            pod  a-two   gpu=8 on=a2 priority=1
+            pod  b-one   gpu=8 on=b1 priority=1
+            gang g members=4 priority=5 {PAIRS}
+        """,
+        expect="""
+            evict b-one b1 for g: …
+            nominate g-0 b1
+            nominate g-1 b2
+            nominate g-2 c1
+            nominate g-3 c2
+        """,
+    )
+
+
+def test_one_pod_leaves_and_not_two_from_another_rack() -> None:
+    """Node by node c1 would be as cheap as a1, and c2 as b1."""
+    check(
+        given=f"""
+            node a1..a2  gpu=8 {RACK}=a
+            node b1..b2  gpu=8 {RACK}=b
+            node c1..c2  gpu=8 {RACK}=c
+            pod  a-one   gpu=2 on=a1 priority=1
+            pod  b-one   gpu=4 on=b1 priority=1
+            pod  c-one   gpu=2 on=c1 priority=1
+            pod  c-two   gpu=4 on=c2 priority=1
+            gang g members=2 priority=5 {PAIRS}
+        """,
+        expect="""
+            evict a-one a1 for g: …
+            nominate g-0 a1
+            nominate g-1 a2
+        """,
+    )
+
+
+def test_the_rack_whose_victims_matter_least_is_cleared() -> None:
+    """As many leave either one; the highest priority among them counts first."""
+    check(
+        given=f"""
+            node a1..a2  gpu=8 {RACK}=a
+            node b1..b2  gpu=8 {RACK}=b
+            pod  a-one   gpu=8 on=a1 priority=4
+            pod  a-two   gpu=8 on=a2 priority=1
+            pod  b-one   gpu=8 on=b1 priority=2
+            pod  b-two   gpu=8 on=b2 priority=2
+            gang g members=2 priority=5 {PAIRS}
+        """,
+        expect="""
+            evict b-two b2 for g: …
+            evict b-one b1 for g: …
+            nominate g-0 b1
+            nominate g-1 b2
+        """,
+    )
+
+
+def test_a_lost_member_gets_room_in_the_rack_of_its_segment() -> None:
+    """Rack b is empty; the other one of the pair is in a."""
+    check(
+        given=f"""
+            node a1..a2  gpu=8 {RACK}=a
+            node b1..b2  gpu=8 {RACK}=b
+            pod  low     gpu=8 on=a2 priority=1
+            gang g members=1 on=a1 minimum=2 priority=5 {PAIRS}
+            gang g members=1 minimum=2 priority=5 {PAIRS}
+        """,
+        expect="""
+            evict low a2 for g: …
+            nominate g-1 a2
+        """,
+    )
+
+
+def test_segments_inside_one_block_clear_the_block_that_costs_least() -> None:
+    """In block x two racks of two must be cleared of two pods; in y one pod leaves."""
+    check(
+        given=f"""
+            node a1..a2  gpu=8 {RACK}=a {BLOCK}=x
+            node b1..b2  gpu=8 {RACK}=b {BLOCK}=x
+            node c1..c2  gpu=8 {RACK}=c {BLOCK}=y
+            node d1..d3  gpu=8 {RACK}=d {BLOCK}=y
+            pod  a-one   gpu=8 on=a1 priority=1
+            pod  b-one   gpu=8 on=b1 priority=1
+            pod  c-one   gpu=8 on=c1 priority=1
+            gang g members=4 priority=5 {PAIRS} topology-required=block
+        """,
+        expect="""
+            evict c-one c1 for g: …
+            nominate g-0 c1
+            nominate g-1 c2
+            nominate g-2 d1
+            nominate g-3 d2
+        """,
+    )

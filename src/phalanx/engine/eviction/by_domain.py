@@ -13,7 +13,7 @@ import numpy as np
 
 from phalanx.engine.eviction.candidates import candidates_of
 from phalanx.engine.eviction.search_budget import SearchBudget
-from phalanx.engine.kernels.tree_capacity import summed
+from phalanx.engine.kernels.tree_capacity import summed, whole_pieces
 from phalanx.engine.placement.copies import copies
 from phalanx.engine.placement.domains import anchored
 from phalanx.engine.placement.find import request_of
@@ -26,7 +26,7 @@ from phalanx.engine.session.session import Mark, Session
 from phalanx.engine.session.units import Unit
 from phalanx.model.axis import Bool, Int
 from phalanx.model.running import OVERBUDGETED
-from phalanx.model.wish import EVERYWHERE
+from phalanx.model.wish import EVERYWHERE, Wish
 
 #: In so many domains room is made on trial.
 TRIALS = 8
@@ -45,8 +45,10 @@ class Cost(NamedTuple):
 def clearable(session: Session, policy: Policy, unit: Unit) -> list[Bool] | None:
     """Return the domains in which room may be made for a unit, the cheapest first; None: it may be anywhere."""
     part = parts_of(session, policy, unit)
-    if part is None or part.wish is None or part.wish.required == EVERYWHERE or not len(unit.tasks):
+    if part is None or part.wish is None or not len(unit.tasks):
         return None
+    if part.wish.required == EVERYWHERE:
+        return None if part.wish.segment is None else _for_segments(session, policy, unit, part)
     wish, home = part.wish, anchored(part.wish, part.there)
     if wish.problem is not None or len(part.there):
         return [home]
@@ -54,8 +56,8 @@ def clearable(session: Session, policy: Policy, unit: Unit) -> list[Bool] | None
     fits, needed, gained = np.ones(size, np.bool_), np.zeros(size, np.int64), np.zeros(size, np.int64)
     # A loop over the shapes of one unit.
     for request in _requests(session, unit, part):
-        now = summed(of, size, np.minimum(copies(session, policy, request), request.count), home)
-        cleared = summed(of, size, np.minimum(_cleared(session, policy, request), request.count), home)
+        now, cleared = (summed(of, size, _in_pieces(wish, part, np.minimum(room, request.count)), home)
+                        for room in (copies(session, policy, request), _cleared(session, policy, request)))  # fmt: skip
         fits &= cleared >= request.count
         needed += np.maximum(request.count - now, 0)
         gained += cleared - now
@@ -63,6 +65,47 @@ def clearable(session: Session, policy: Policy, unit: Unit) -> list[Bool] | None
     cost = needed * there / np.maximum(gained, 1)
     order = np.lexsort([np.arange(size), cost])
     return [of == domain for domain in order[fits[order]][:TRIALS].tolist()]
+
+
+def _in_pieces(wish: Wish, part: Part, room: Int) -> Int:
+    """Return [node]: the room for whole segments, where all tasks are in such; else the room as it is."""
+    if wish.segment is None or part.children:
+        return room
+    return whole_pieces(wish.tree.domain_of(wish.segment), wish.tree.size(wish.segment), room, wish.size)
+
+
+def _for_segments(session: Session, policy: Policy, unit: Unit, part: Part) -> list[Bool] | None:
+    """Return sets of domains in which room may be made for segments: as few as can do, then more, then all."""
+    wish = part.wish
+    assert wish is not None and wish.segment is not None, "only who wishes for segments has some"  # noqa: PT018
+    of, size = wish.tree.domain_of(wish.segment), wish.tree.size(wish.segment)
+    found = np.zeros(size, np.bool_)
+    # A loop over the segments that are not whole, which are few.
+    for child in part.children:
+        found[of[child.there][of[child.there] >= 0]] = True
+    loose = [child for child in part.children if not len(child.there)]
+    wanted = -(-len(part.tasks) // wish.size) + len(loose)
+    if wish.problem is not None or not wanted:
+        return None if wish.problem is not None else [np.append(found, False)[of]]
+    now, cleared = np.full(size, wanted), np.full(size, wanted)
+    everywhere = np.ones(len(of), np.bool_)
+    # A loop over the shapes of one unit.
+    for request in _requests(session, unit, part):
+        for rooms, total in ((copies(session, policy, request), now), (_cleared(session, policy, request), cleared)):
+            np.minimum(total, summed(of, size, np.minimum(rooms, request.count), everywhere) // wish.size, out=total)
+    node = session.residents.node
+    there = np.bincount(of[node][of[node] >= 0], minlength=size)
+    found |= now > 0
+    dear = np.flatnonzero(~found & (cleared > 0))
+    order = dear[np.lexsort([dear, there[dear] / cleared[dear]])]
+    missing = wanted - int(now.sum())
+    few = int(np.searchsorted(np.cumsum(cleared[order]), missing)) + 1 if missing > 0 else 0
+    sets = []
+    for many in dict.fromkeys((few, few + 1, 2 * few + 2)):
+        inside = found.copy()
+        inside[order[:many]] = True
+        sets.append(np.append(inside, False)[of])
+    return [*sets, everywhere]
 
 
 def _requests(session: Session, unit: Unit, part: Part) -> list[Request]:
