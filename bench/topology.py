@@ -6,6 +6,7 @@ by itself. Times are the best of a few runs on this machine now, on a snapshot w
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from phalanx.engine.placement.copies import copies
 from phalanx.engine.placement.find import request_of
 from phalanx.engine.placement.place import place
 from phalanx.model.events import NodeSeen, TaskSeen
-from phalanx.model.gang import Membership
+from phalanx.model.gang import Membership, Segments
 from phalanx.model.node import Node
 from phalanx.model.snapshot import Snapshot
 from phalanx.model.task import Task
@@ -27,7 +28,9 @@ POLICY = load_policy("default")
 LABEL = "topology.kubernetes.io/"
 
 
-def backlog(nodes: int, gangs: int, size: int, required: str | None, preferred: str | None) -> Snapshot:
+def backlog(
+    nodes: int, gangs: int, size: int, required: str | None, preferred: str | None, segments: Segments | None = None
+) -> Snapshot:
     """Return empty nodes of 8 GPUs, 32 in a rack, 25 racks in a block, 16 blocks in a zone; and gangs that wait."""
     world = World()
     amounts = {"cpu": 96_000, "memory": 1024 * GIB, "pods": 110, "ephemeral-storage": 2**40, "nvidia.com/gpu": 8_000}
@@ -35,7 +38,10 @@ def backlog(nodes: int, gangs: int, size: int, required: str | None, preferred: 
         labels = {f"{LABEL}zone": f"z{at // 12_800}", f"{LABEL}block": f"b{at // 800}", f"{LABEL}rack": f"r{at // 32}"}
         world.apply(NodeSeen(Node(f"node-{at:05}", allocatable=amounts, labels=labels)))
     for gang in range(gangs):
-        said = Membership(f"d/g{gang:04}", size, topology_required=required, topology_preferred=preferred)
+        said = Membership(
+            f"d/g{gang:04}", size, topology_required=required, topology_preferred=preferred,
+            segment_size=segments and segments.size, segment_topology=segments and segments.level,
+        )  # fmt: skip
         for at in range(size):
             name = f"g{gang:04}-{at}"
             world.apply(TaskSeen(Task(name, "d", name, shape(), membership=said, created=float(gang))))
@@ -76,6 +82,15 @@ def loop(snapshot: Snapshot, level: int) -> float:
     return best(answer, 3)
 
 
+def side_by_side(snapshot: Snapshot) -> tuple[float, float]:
+    """Return the least milliseconds of a cycle with the plugin `closeness` and without, run in turns."""
+    without = replace(POLICY, plugins=tuple(one for one in POLICY.plugins if one.plugin.name != "closeness"))
+    runs = [[best(lambda policy=policy: decide(snapshot, policy), 1) for policy in (POLICY, without)]  # type: ignore[misc]
+            for _ in range(4)]  # fmt: skip
+    on, off = zip(*runs, strict=True)
+    return min(on), min(off)
+
+
 def main() -> None:
     """Print one row per question."""
     large = [backlog(50_000, 1, 4_096, *wish) for wish in ((None, None), ("block", "rack"))]
@@ -88,6 +103,11 @@ def main() -> None:
               (backlog(10_000, 1_000, 64, None, None), backlog(10_000, 1_000, 64, "rack", None))]  # fmt: skip
     print("1,000 gangs of 64 on 10,000 nodes, a whole cycle:")
     print(f"  {cycles[1]:.0f} ms with a required rack, {cycles[0]:.0f} ms without (x {cycles[1] / cycles[0]:.1f})")
+    on, off = side_by_side(backlog(10_000, 1_000, 64, None, None))
+    print(f"  without wishes, the plugin closeness on: {on:.0f} ms, off: {off:.0f} ms (x {on / off:.2f})")
+    pieces = [placing(backlog(10_000, 1, 4_096, None, None, segment)) for segment in (None, Segments(16, "rack"))]
+    print(f"a gang of 4,096 on 10,000 nodes: {pieces[1]:.1f} ms in segments of 16 per rack, "
+          f"{pieces[0]:.1f} ms without wishes (x {pieces[1] / pieces[0]:.1f})")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -234,6 +234,23 @@ def test_a_gang_that_wishes_nothing_is_kept_in_one_rack_where_nodes_are_equally_
     )
 
 
+def test_a_gang_that_wishes_nothing_and_fits_into_no_rack_is_kept_in_one_block() -> None:
+    """By name it would be p2, q1, q2 and r1, in three racks of two blocks."""
+    check(
+        given=BLOCKS.replace("s1..s4", "s1..s3")
+        + """
+            pod  other gpu=8 on=p1
+            gang g members=4 gpu=8
+        """,
+        expect="""
+            bind g-0 s1
+            bind g-1 s2
+            bind g-2 s3
+            bind g-3 r1
+        """,
+    )
+
+
 def test_packing_goes_before_the_closeness_of_a_gang_that_wishes_nothing() -> None:
     """The two nodes that are in use already lie in two racks."""
     check(

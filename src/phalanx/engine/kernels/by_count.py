@@ -34,7 +34,10 @@ def by_count(room: Int, count: int, score: GridScore, roomy: Int | None = None) 
         return nodes[np.argmax(first) :][:1]
     copies = np.minimum(room[nodes], count)
     # Enough nodes by their first copy's score, whose copies already number `count`.
-    best_first = np.argsort(-first, kind="stable")
+    # Often those with the best score of all are enough, and then nothing has to be sorted.
+    best_first = np.flatnonzero(first == first.max())
+    if int(copies[best_first].sum()) < count:
+        best_first = np.argsort(-first, kind="stable")
     enough = int(np.searchsorted(np.cumsum(copies[best_first]), count)) + 1
     chosen = np.sort(best_first[:enough])
     if enough >= len(nodes):

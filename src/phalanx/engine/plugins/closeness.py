@@ -10,7 +10,7 @@ from phalanx.engine.plugin import Plugin
 from phalanx.engine.session.request import Request
 from phalanx.engine.session.session import Session
 from phalanx.model.axis import Float, Int
-from phalanx.model.tree import Level, Tree
+from phalanx.model.tree import NONE, Level, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,53 +36,52 @@ class Closeness(Plugin):
         if tree.lowest == 0 or tree.size(tree.lowest - 1) < 2:
             return None
         key = ("closeness", request.shape, request.count, session.view(request))
-        return session.once(key, lambda: _scores(session, request, tree))[nodes]
+        scores = session.once(key, lambda: _scores(request, tree))
+        return scores.take(tree.of_node[tree.lowest - 1].take(nodes))
 
     def _tree(self, session: Session) -> Tree:
         levels = tuple(Level(key, key.rpartition("/")[2]) for key in self.levels)
-        return session.snapshot.nodes.tree(levels or None)
+        return session.snapshot.nodes.tree(levels or session.snapshot.levels)
 
 
-def _scores(session: Session, request: Request, tree: Tree) -> Float:
-    """Return the score of every node."""
-    nodes, room = request.candidates, np.minimum(request.room, request.count)
-    lowest, found = tree.lowest - 1, np.zeros(len(session.snapshot.nodes))
-    # A loop over levels, which are few, from the lowest.
-    for level in range(lowest, -1, -1):
-        chosen = _holding(tree, level, nodes, room, request.count)
-        if chosen is not None:
-            inside = tree.of_node[level][nodes] == chosen
-            nodes, room = nodes[inside], room[inside]
-            break
-    capacity = _summed(tree, lowest, nodes, room)
-    if capacity.sum() >= request.count:
-        use = fewest(capacity, request.count, np.zeros(len(capacity), np.int64))
-        racks = np.append(use.whole, use.last)
-        # Nodes in no domain have the last entry.
-        scores = np.zeros(len(capacity) + 1)
-        scores[racks] = 1.0 - np.arange(len(racks)) / (2 * len(racks))
-        found[nodes] = scores[tree.of_node[lowest][nodes]]
-    return found
+def _scores(request: Request, tree: Tree) -> Float:
+    """Return the score of each lowest domain, and of none as the last entry.
 
-
-def _holding(tree: Tree, level: int, nodes: Int, room: Int, count: int) -> int | None:
-    """Return the domain of a level that holds all in the fewest racks, the tightest of these; None: none holds all."""
-    capacity = _summed(tree, level, nodes, room)
+    Nodes are looked at once; all else is over the domains, of which there are few.
+    """
+    lowest, count = tree.lowest - 1, request.count
+    size = tree.size(lowest)
+    # Nodes that are in no domain are counted before the first one.
+    of = tree.of_node[lowest].take(request.candidates) + 1
+    capacity = np.bincount(of, np.minimum(request.room, count), size + 1)[1:].astype(np.int64)
+    scores, above = np.zeros(size + 1), np.arange(size)
     rows = np.flatnonzero(capacity >= count)
+    if len(rows):
+        # The tightest of those that hold all.
+        scores[rows[capacity[rows].argmin()]] = 1.0
+        return scores
+    # A loop over the levels above, from the lowest.
+    for level in range(lowest - 1, -1, -1):
+        above = np.append(tree.parents[level + 1], NONE)[above]
+        chosen = _holding(above, tree.size(level), capacity, count)
+        if chosen is not None:
+            capacity = np.where(above == chosen, capacity, 0)
+            break
+    if capacity.sum() >= count:
+        use = fewest(capacity, count, np.zeros(size, np.int64))
+        racks = np.append(use.whole, use.last)
+        scores[racks] = 1.0 - np.arange(len(racks)) / (2 * len(racks))
+    return scores
+
+
+def _holding(above: Int, size: int, capacity: Int, count: int) -> int | None:
+    """Return the domain of a level that holds all in the fewest racks, the tightest of these; None: none holds all.
+
+    `above`: the domain of the level that each rack is in.
+    """
+    holds = np.bincount(above + 1, capacity, size + 1)[1:].astype(np.int64)
+    rows = np.flatnonzero(holds >= count)
     if not len(rows):
         return None
-    needed = np.ones(len(capacity), np.int64)
-    lowest = tree.lowest - 1
-    if level < lowest:
-        of, above = tree.of_node[lowest], tree.of_node[level]
-        parent = np.full(tree.size(lowest), -1)
-        parent[of[of >= 0]] = above[of >= 0]
-        needed = parts_needed(parent, _summed(tree, lowest, nodes, room), count, len(capacity))
-    return int(rows[np.lexsort([rows, capacity[rows], needed[rows]])[0]])
-
-
-def _summed(tree: Tree, level: int, nodes: Int, room: Int) -> Int:
-    """Return [domain]: the room of these nodes."""
-    of = tree.of_node[level][nodes]
-    known = of >= 0
-    return np.bincount(of[known], room[known], tree.size(level)).astype(np.int64)
+    needed = parts_needed(above, capacity, count, size)
+    return int(rows[np.lexsort([rows, holds[rows], needed[rows]])[0]])
