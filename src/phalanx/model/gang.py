@@ -60,14 +60,10 @@ def every(subgroups: tuple[Subgroup, ...]) -> list[Subgroup]:
 
 def holders(gang: "Gang") -> dict[str, str]:
     """Return by subgroup ("": none) whose wishes hold for its members: the lowest above with some, or "", the gang."""
-    found = {"": ""}
-
-    def walk(parts: Sequence[Subgroup], above: str) -> None:
-        for part in parts:
-            found[part.name] = part.name if part.wishes else above
-            walk(part.children, found[part.name])
-
-    walk(gang.subgroups, "")
+    found, line = {"": ""}, [(part, "") for part in gang.subgroups]
+    for part, above in line:
+        found[part.name] = part.name if part.wishes else above
+        line += [(child, found[part.name]) for child in part.children]
     return found
 
 
