@@ -61,7 +61,8 @@ def every(subgroups: tuple[Subgroup, ...]) -> list[Subgroup]:
 def holders(gang: "Gang") -> dict[str, str]:
     """Return by subgroup ("": none) whose wishes hold for its members: the lowest above with some, or "", the gang."""
     found, line = {"": ""}, [(part, "") for part in gang.subgroups]
-    for part, above in line:
+    while line:
+        part, above = line.pop()
         found[part.name] = part.name if part.wishes else above
         line += [(child, found[part.name]) for child in part.children]
     return found
@@ -119,7 +120,6 @@ class Membership:
     topology_exclusive: str | None = None
     topology_exclusive_against: str | None = None
     subgroup_topology_exclusive: str | None = None
-    #: The service of which its gang is a replica, and the level over which these should be spread.
     replica_of: str | None = None
     topology_spread: str | None = None
     subgroup_topology_spread: str | None = None
