@@ -55,6 +55,7 @@ class BadNodes(Plugin):
 
     def refusals(self, session: Session, request: Request, nodes: Int) -> list[tuple[int, str]]:
         """Name the nodes."""
+        del request
         names = [session.snapshot.nodes.names[row] for row in nodes.tolist()]
         more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
         return [(len(names), f"where its members failed lately: {', '.join(names[:_NAMED_MAX])}{more}")]
