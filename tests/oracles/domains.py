@@ -46,6 +46,8 @@ class Problem:
     def closed(self, member: Member, at: int) -> bool:
         """Tell whether somebody who was there before keeps a member out, or may not be there with it."""
         here = self.places[at].domains
+        if any(self.exclusive[part] not in here for part in member.parts & self.exclusive.keys()):
+            return True
         return any(self._minds(member, one, here) for one in self.places if one.guest)
 
     def _minds(self, member: Member, one: Place, here: Mapping[str, str]) -> bool:
