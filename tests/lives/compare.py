@@ -58,7 +58,7 @@ def _explained(found: Difference, *, over: bool, last: bool) -> str | None:
     if field in {"version", "volcano.sh/job-version"}:
         why, holds = "versions", int(theirs or 0) > 0 and int(ours or 0) > 0
     elif found.job == "late" and last:
-        # Seen in five of six recordings: two timers that end together, and the Job is pending again.
+        # Seen in most recordings: two timers that end together, and the Job is pending again.
         why, holds = "an action after a timeout that Volcano loses", True
     elif found.job == "fleeting" and not last:
         why, holds = "when the collector of garbage comes", True
