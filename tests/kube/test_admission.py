@@ -47,6 +47,8 @@ VALUES = {
     ],
     Value.FLAG: ["true", "false", "True", "", "it's", "back\\slash", "line\nbreak", "é", "y" * 59, "y" * 61, "y" * 200],
     Value.LEVEL: ["rack", "example.com/zone", "-", "a/", "", "a b", "z" * 317, "z" * 318, "_a"],
+    Value.LABEL: ["team", "team=a", "example.com/team=a", "=a", "team=", "", "a b", "a=b=c", "-a", "team=-a", "A/b/c",
+                  "x" * 63, "x" * 64, "t=" + "y" * 63, "t=" + "y" * 64, "team\n", "é=a"],
     Value.MODELS: ["H100", "H100,A100", "H100, A100=1.5", "NVIDIA H100=2", "", ",", "H100,", "A100=", "A100=-1", "=1",
                    "H100=1.2345", ",".join(["T4"] * 16), ",".join(["T4"] * 17), "x" * 64, "H100\n"],
     Value.MEMORY: ["40Gi", "40", "0Gi", "040Gi", "40gb", "40G", "40.5Gi", "-4Gi", "99999999Gi", "512Mi", "", "4Ei"],

@@ -178,7 +178,7 @@ def test_kinds_that_may_not_be_listed_are_named_or_end_the_plan(plane: ControlPl
     own = "Workload" if plane.version == "1.35" else "PodGroup"
     assert err.startswith(f"phalanx: left out, because you may not list them: {own} (scheduling.k8s.io/")
 
-    plane.kubectl("apply", "-f", "-", stdin=less.replace("[pods, nodes, namespaces]", "[pods, namespaces]"))
+    plane.kubectl("apply", "-f", "-", stdin=less.replace("[pods, nodes, ", "[pods, "))
     assert main(["plan", "--live", "--kubeconfig", str(plane.user("alice"))]) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)

@@ -38,6 +38,9 @@ from phalanx.model.keys import (
     SCHEDULER_NAME,
     SUBGROUP,
     SUBGROUP_MINIMUM,
+    SUBGROUP_TOPOLOGY_EXCLUSIVE,
+    TOPOLOGY_EXCLUSIVE,
+    TOPOLOGY_EXCLUSIVE_AGAINST,
     Value,
     annotation,
     label,
@@ -207,7 +210,12 @@ def _together() -> list[tuple[str, str]]:
     parts = text(f"; the parts of a gang of several objects are named with {SUBGROUP}")
     most = [f"string({minimum})", "', allowed is at most '", templates.COUNT_FIELD, "', which is '", f"string({count})"]
     fraction, memory, devices = (f"{text(key)} in a" for key in (GPU_FRACTION, GPU_MEMORY, GPU_DEVICES))
+    exclusive = [f"!({text(key)} in a)" for key in (TOPOLOGY_EXCLUSIVE, SUBGROUP_TOPOLOGY_EXCLUSIVE)]
     return [
+        (
+            " && ".join([f"{text(TOPOLOGY_EXCLUSIVE_AGAINST)} in a", *exclusive]),
+            _of(TOPOLOGY_EXCLUSIVE_AGAINST, text(f"means nothing without {TOPOLOGY_EXCLUSIVE}")),
+        ),
         (f"{fraction} && {memory}", _of(GPU_FRACTION, text(f"contradicts {annotation(GPU_MEMORY)}: {ONE_OF_THEM}"))),
         (
             f"{devices} && !({fraction}) && !({memory})",
