@@ -45,7 +45,7 @@ def far(values: Sequence[Int], among: Int) -> Int:
 
 
 def one_by_one(
-    room: Int, count: int, table: Int, every: Sequence[Count], candidates: Int, under: Sequence[Caps]
+    room: Int, count: int, table: Int, every: Sequence[Count], candidates: Int, under: Sequence[Caps], scale: int
 ) -> list[int]:
     given_, picked = np.zeros(NODES, np.int64), list[int]()
     has = [one.now.copy() for one in every]
@@ -54,7 +54,7 @@ def one_by_one(
         if not nodes:
             break
         values = [np.append(now, one.nowhere)[one.of_node] for now, one in zip(has, every, strict=True)]
-        worth = table[np.arange(NODES), given_] + (far(values, candidates) if values else 0)
+        worth = table[np.arange(NODES), given_] + (scale * far(values, candidates) if values else 0)
         best = min(nodes, key=lambda node: (-worth[node], node))
         given_[best] += 1
         picked.append(best)
@@ -66,22 +66,22 @@ def one_by_one(
 
 @given(
     whole(0, 4), st.integers(1, 20), whole(0, 6, NODES * 5), st.lists(counts(), max_size=3), whole(0, 1),
-    st.lists(caps(), max_size=2),
+    st.lists(caps(), max_size=2), st.sampled_from([1, 2**36]),
 )  # fmt: skip
 def test_it_equals_greedy_that_counts_anew(
-    room: Int, count: int, table: Int, every: list[Count], normal: Int, under: list[Caps]
+    room: Int, count: int, table: Int, every: list[Count], normal: Int, under: list[Caps], scale: int
 ) -> None:
-    """Though some nodes have room that the score is not normalised over."""
-    table, candidates = table.reshape(NODES, 5), np.flatnonzero(normal)
+    """Though some nodes have room that the score is not normalised over, and whatever the weights of scores."""
+    table, candidates = scale * table.reshape(NODES, 5), np.flatnonzero(normal)
 
     def near(nodes: Int, copies: Int) -> Int:
         return table[nodes, copies]
 
     def worth(values: Sequence[Int], among: Int) -> Int:
-        return far(values, among) if values else np.zeros(1, np.int64)
+        return scale * far(values, among) if values else np.zeros(1, np.int64)
 
     found = copy_by_copy(room, count, near, every, worth, candidates, under)
-    assert found.tolist() == one_by_one(room, count, table, every, candidates, under)
+    assert found.tolist() == one_by_one(room, count, table, every, candidates, under, scale)
 
 
 def test_what_belongs_together_stays_in_the_best_domain_that_holds_it_and_is_spread_inside() -> None:

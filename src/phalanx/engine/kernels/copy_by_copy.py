@@ -14,11 +14,8 @@ from phalanx.engine.kernels.by_caps import NO_DOMAIN, Caps, in_one_domain
 from phalanx.engine.kernels.by_count import GridScore
 from phalanx.model.axis import Bool, Int
 
-#: A score on the grid and a node row make one number: the greatest is the best score, and of equals the first node.
-_ROWS = 24
-_ROW = (1 << _ROWS) - 1
-#: Of a class that takes no more: above any number that is made so.
-_NONE = np.int64(2**61)
+#: Of a class that takes no more: above any number that is made of a score (below `APART`) and a node row of 17 bits.
+_NONE = np.int64(2**62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +82,8 @@ class _Classes:
             if one.level is None and _single(one.of_node):
                 room = np.minimum(room, np.append(one.most, NO_DOMAIN)[one.of_node])
         self._room, self._far, self._counts = room, far, counts
+        #: A score and a node row make one number: the greatest is the best score, and of equals the first node.
+        self._bits = len(room).bit_length()
         caps = [one for one in caps if one.level is not None or not _single(one.of_node)]
         self._levels = [None if one.level is None else one for one in caps]
         #: Per count and cap: the domain of each node, what each domain has (the last: no domain), what a copy adds.
@@ -99,6 +98,10 @@ class _Classes:
             for at, one in enumerate(self._levels)
         ]
         self._lay_out(near, candidates, count)
+
+    @property
+    def _row(self) -> int:
+        return (1 << self._bits) - 1
 
     def _lay_out(self, near: GridScore, candidates: Int, count: int) -> None:
         roomy = np.flatnonzero(self._room > 0)
@@ -121,7 +124,7 @@ class _Classes:
         self._class_of = np.full(len(self._room), -1)
         self._class_of[nodes] = of
         self._members = np.bincount(of, minlength=len(first)).tolist()
-        packed = (-near(roomy, np.zeros(len(roomy), np.int64)) << _ROWS) + roomy
+        packed = (-near(roomy, np.zeros(len(roomy), np.int64)) << self._bits) + roomy
         order = np.lexsort((packed, self._class_of[roomy]))
         packed, of = packed[order], self._class_of[roomy][order]
         begins = np.searchsorted(of, np.arange(len(first)))
@@ -130,7 +133,7 @@ class _Classes:
         self._next = [packed[a : min(b, a + count)].tolist() for a, b in zip(begins, ends, strict=True)]
         self._tops = np.array([one[0] if one else _NONE for one in self._next], np.int64)
         every = np.sort(np.array([one for heap in self._next for one in heap], np.int64))
-        self._ahead = _Ahead(near, self._room, (every & _ROW).tolist())
+        self._ahead = _Ahead(near, self._room, (every & self._row).tolist())
 
     def picked(self, count: int) -> Int:
         """Return the nodes of so many copies."""
@@ -146,13 +149,13 @@ class _Classes:
             best = int(worth.argmax())
             if worth.item(best) <= -_NONE // 2:
                 break
-            node = heapq.heappop(self._next[best]) & _ROW
+            node = heapq.heappop(self._next[best]) & self._row
             found.append(node)
             depth[node] = taken = depth.get(node, 0) + 1
             target, stale = self._put(best, node)
             if taken < self._room.item(node):
                 score = self._ahead.score(node, taken, count - len(found))
-                heapq.heappush(self._next[target], (-score << _ROWS) + node)
+                heapq.heappush(self._next[target], (-score << self._bits) + node)
             for one in {best, target}:
                 self._tops[one] = self._next[one][0] if self._next[one] else _NONE
         return np.array(found, np.int64)
@@ -160,7 +163,7 @@ class _Classes:
     def _scores(self) -> Int:
         among = np.flatnonzero(np.array(self._members) * self._keys[-1])
         values = [self._values(at) for at in range(len(self._counts))]
-        return np.asarray(self._far(values, among) << _ROWS)
+        return np.asarray(self._far(values, among) << self._bits)
 
     def _values(self, at: int) -> Int:
         """Return [class]: what a count or cap has there."""
