@@ -8,7 +8,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from phalanx.engine.opening import open_session
-from phalanx.engine.placement.find import NO_TASKS, find
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
 from phalanx.model.axis import GPU, Int
@@ -21,6 +20,7 @@ from phalanx.model.snapshot import Snapshot
 from phalanx.policy.load import load_policy
 from phalanx.testing.stage import Stage
 from phalanx.world.world import World
+from tests.oracles.in_turn import check_in_turn
 
 #: A scenario, and of some of its nodes the policy and the NUMA nodes.
 Cluster: TypeAlias = tuple[str, dict[str, tuple[str, tuple[Zone, ...]]]]
@@ -115,18 +115,7 @@ def test_equal_pods_at_once_lie_like_one_after_the_other(cluster: Cluster, ask: 
     scenario, divided = cluster
     snapshot = filled((f"{scenario}\npod q {ask} created=900s", divided))
     shape = int(snapshot.tasks.shape[[name.endswith("/q") for name in snapshot.tasks.names].index(True)])
-    at_once, in_turn = open_session(snapshot, POLICY), open_session(snapshot, POLICY)
-    request = Request(shape, count, when=when)
-    places = find(at_once, POLICY, request)
-    if len(places):
-        at_once.take(request, NO_TASKS, places)
-    one = replace(request, count=1)
-    for place in places.tolist():
-        in_turn.take(one, NO_TASKS, np.array([place]))
-    assert books(at_once) == books(in_turn)
-    # As many as the filters said, and not one more.
-    if len(places) < count:
-        assert not len(find(in_turn, POLICY, one))
+    check_in_turn(snapshot, POLICY, Request(shape, count, when=when), books)
 
 
 @given(clusters())

@@ -1,16 +1,12 @@
 """Memory and cores of one GPU: whatever comes, neither is ever more than there is, and room comes back."""
 
 from collections import defaultdict
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phalanx.dialects.read import read
-from phalanx.engine.opening import open_session
-from phalanx.engine.placement.find import NO_TASKS, find
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
 from phalanx.loop import Loop
@@ -18,6 +14,7 @@ from phalanx.model.events import TaskGone
 from phalanx.policy.load import load_policy
 from phalanx.sim.cycles import carry_out
 from phalanx.world.world import World
+from tests.oracles.in_turn import check_in_turn
 
 POLICY = load_policy("default")
 TOTAL = 24_576
@@ -155,20 +152,7 @@ def test_copies_at_once_pack_like_one_after_the_other_by_every_limit_and_modes_n
     world.apply(event)
     snapshot = world.compile(2.0)
     shape = int(snapshot.tasks.shape[snapshot.tasks.names.index("default/q")])
-    at_once, in_turn = open_session(snapshot, POLICY), open_session(snapshot, POLICY)
-    request = Request(shape, count, when=when)
-    start, before = at_once.checkpoint(), left(at_once)
-    places = find(at_once, POLICY, request)
-    if len(places):
-        at_once.take(request, NO_TASKS, places)
-    one = replace(request, count=1)
-    for place in places.tolist():
-        in_turn.take(one, NO_TASKS, np.array([place]))
-    assert left(at_once) == left(in_turn)
-    if len(places) < count:
-        assert not len(find(in_turn, POLICY, one))
-    at_once.rollback(start)
-    assert left(at_once) == before
+    check_in_turn(snapshot, POLICY, Request(shape, count, when=when), left)
 
 
 def left(session: Session) -> list[bytes]:

@@ -1,14 +1,12 @@
 """What always holds of shared GPUs, whatever comes: no GPU is given twice, and what is taken comes back."""
 
 from collections import defaultdict
-from dataclasses import replace
 
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from phalanx.engine.opening import open_session
-from phalanx.engine.placement.find import NO_TASKS, find
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.request import Request, When
 from phalanx.engine.session.session import Session
@@ -21,6 +19,7 @@ from phalanx.model.snapshot import Snapshot
 from phalanx.policy.load import load_policy, parse_policy
 from phalanx.testing.stage import Stage
 from phalanx.world.world import World
+from tests.oracles.in_turn import check_in_turn
 
 POLICY = load_policy("default")
 SPREAD = parse_policy(
@@ -133,18 +132,7 @@ def test_equal_parts_at_once_pack_like_one_after_the_other(
 ) -> None:
     snapshot = _filled(f"{scenario}\npod q {ask} created=900s")
     shape = int(snapshot.tasks.shape[[name.endswith("/q") for name in snapshot.tasks.names].index(True)])
-    at_once, in_turn = open_session(snapshot, policy), open_session(snapshot, policy)
-    request = Request(shape, count, when=when)
-    places = find(at_once, policy, request)
-    if len(places):
-        at_once.take(request, NO_TASKS, places)
-    one = replace(request, count=1)
-    for place in places.tolist():
-        in_turn.take(one, NO_TASKS, np.array([place]))
-    assert _left(at_once) == _left(in_turn)
-    # As many as the filter said, and not one more.
-    if len(places) < count:
-        assert not len(find(in_turn, policy, one))
+    check_in_turn(snapshot, policy, Request(shape, count, when=when), _left)
 
 
 @given(clusters())

@@ -8,25 +8,7 @@ import pytest
 from phalanx.policy.advice import warnings
 from phalanx.policy.import_volcano import VolcanoError, imported
 from phalanx.policy.load import parse_policy
-
-#: That of Volcano's chart.
-CHART = """
-actions: "enqueue, allocate, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-    enablePreemptable: false
-  - name: conformance
-- plugins:
-  - name: overcommit
-  - name: drf
-    enablePreemptable: false
-  - name: predicates
-  - name: proportion
-  - name: nodeorder
-  - name: binpack
-"""
+from tests.oracles.volcano_conf import CHART
 
 
 def conf(actions: str = "allocate", **plugins: Any) -> str:

@@ -15,26 +15,9 @@ from phalanx.sim.manifests import Document
 from phalanx.sim.objects import read_objects
 from phalanx.world.views import tasks_of
 from phalanx.world.world import World
+from tests.oracles.volcano_conf import CHART
 from tests.volcano_outcomes.cases import Case, Manifest
 
-#: That of Volcano's chart, 1.14.1.
-CONF = """
-actions: "enqueue, allocate, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-    enablePreemptable: false
-  - name: conformance
-- plugins:
-  - name: overcommit
-  - name: drf
-    enablePreemptable: false
-  - name: predicates
-  - name: proportion
-  - name: nodeorder
-  - name: binpack
-"""
 CYCLES = 4
 #: After everything was made.
 _LATER = 1_793_500_000.0
@@ -43,7 +26,7 @@ _LATER = 1_793_500_000.0
 @lru_cache
 def policy() -> Policy:
     """Return what `phalanx policy import` makes of it."""
-    return parse_policy(imported(CONF.encode(), "volcano-scheduler.conf"), "imported")
+    return parse_policy(imported(CHART.encode(), "volcano-scheduler.conf"), "imported")
 
 
 @dataclass(frozen=True)

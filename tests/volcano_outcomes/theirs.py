@@ -12,9 +12,9 @@ from bench.cluster.peers import volcano, volcano_queues
 from bench.cluster.running import running
 from phalanx.kube.local import ControlPlane
 from phalanx.testing.objects import create_all, delete_all, list_all
+from tests.oracles.volcano_conf import CHART
 from tests.volcano_outcomes.cases import CLASSES, Case
 from tests.volcano_outcomes.comparing import Theirs
-from tests.volcano_outcomes.ours import CONF
 
 _PODS = "/api/v1/namespaces/default/pods"
 _GROUPS = "/apis/scheduling.volcano.sh/v1beta1/namespaces/default/podgroups"
@@ -52,7 +52,7 @@ def outcome(plane: ControlPlane, case: Case) -> Theirs:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "volcano").mkdir()
-        (folder / "volcano" / "volcano-scheduler.conf").write_text(CONF)
+        (folder / "volcano" / "volcano-scheduler.conf").write_text(CHART)
         with running(volcano(plane, folder)) as processes:
             found = _calm(plane)
             processes.check()

@@ -7,7 +7,7 @@ import numpy as np
 from phalanx.engine.explain import ceiling
 from phalanx.engine.policy import Policy
 from phalanx.engine.session.session import Session
-from phalanx.model.axis import Int
+from phalanx.model.axis import Bool, Int
 
 #: The priority that counts for a node on which nobody is.
 _NOBODY = np.iinfo(np.int64).max
@@ -31,7 +31,7 @@ class InVain:
         self.lowest = np.full(len(self.session.snapshot.nodes), _NOBODY)
         np.minimum.at(self.lowest, table.node[here], priority[table.shape[here]])
 
-    def above_somebody(self, priority: Int) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    def above_somebody(self, priority: Int) -> Bool:
         """Return, per priority, whether somebody of a lower one is on a node: else nobody expects to be preempted."""
         return np.asarray(priority > self.lowest.min(initial=_NOBODY))
 
